@@ -33,13 +33,19 @@ enum class DebugLevel { kNone, kWarn, kInfo, kTrace };
 
 /// The process's settings. Immutable after read_environment; safe to read from any thread.
 struct Environment {
-  /// BRAID_MODE = off | observe | auto. off: exactly stock. observe: record only. auto: rewrite what
-  /// the policy allows. Default: observe (a bare preload records, if BRAID_TRACE_DIR is set).
+  /// BRAID_MODE = off | observe | auto. off: exactly stock. observe: record only. auto: rewrite
+  /// what the policy allows. Default: observe (a bare preload records, if BRAID_TRACE_DIR is set).
   Mode mode = Mode::kObserve;
+  /// Whether BRAID_MODE was set at all. The tuner plugin loaded without the preload library follows
+  /// BRAID_POLICY unless a mode was asked for.
+  bool mode_is_set = false;
   /// BRAID_POLICY = path of a TOML policy file. Default: none.
   std::string policy_path;
   /// BRAID_FROZEN = 0 | 1. 1: the policy is carried out as it stands, nothing is learned.
   bool frozen = false;
+  /// BRAID_PLAN_OUT = path for the final plan: the policy with a [[plan]] entry for each collective that
+  /// was made in parts, written by rank 0, for a later run with BRAID_FROZEN=1. Default: not written.
+  std::string plan_out;
   /// BRAID_TRACE_DIR = folder for one trace file a rank. Default: no trace.
   std::string trace_dir;
   /// BRAID_ON_ERROR = fail | stock. What a broken policy does: fail communicator creation with the
@@ -96,16 +102,26 @@ const std::vector<EnvironmentEntry>& environment_table();
 /// here (see unknown_variables).
 Result<Environment> read_environment(const std::function<const char*(const char*)>& get);
 
-/// Names in `environ` (NAME=VALUE strings) that start with BRAID_ and are not in the table, each with
-/// the nearest known name, for a warning.
+/// Names in `environ` (NAME=VALUE strings) that start with BRAID_ and are not in the table, each
+/// with the nearest known name, for a warning.
 std::vector<std::string> unknown_variables(const char* const* environ_block);
 
-/// The process's environment, read at the first call. A wrong value: the field keeps its default and
-/// `environment_error()` holds the reason (a guest library must not stop its host).
+/// The process's environment, read at the first call. A wrong value: the field keeps its default
+/// and `environment_error()` holds the reason (a guest library must not stop its host).
 const Environment& environment();
 const std::optional<Error>& environment_error();
 
-/// "64MiB", "1.5GB", "4096" → bytes. Binary and decimal suffixes (K, KB, KiB, … T); case-insensitive.
+/// A variable that belongs to another product (NCCL_ALGO, CUDA_DEVICE_MAX_CONNECTIONS, …), or null
+/// when unset or empty. Not cached: reads the process's environment now. `name` must not start with
+/// BRAID_.
+const char* foreign_variable(const char* name);
+
+/// "64MiB", "1.5GB", "4096" → bytes. Suffixes, in any case: KiB MiB GiB TiB and the bare K M G T
+/// are binary (as nccl-tests reads them), KB MB GB TB decimal, B or nothing bytes. The result must
+/// be a whole number of bytes below 2^64.
 Result<uint64_t> parse_size(const std::string& text);
+
+/// The shortest text that parse_size reads back exactly, in binary units: 4096 → "4KiB".
+std::string format_size(uint64_t bytes);
 
 }  // namespace braid::config

@@ -1,4 +1,5 @@
-// What a policy file says, as typed values. config/policy_file.cpp reads it from TOML.
+// What a policy file says, as typed values. config/policy_reader.cpp reads it from TOML,
+// config/policy_writer.hpp writes it, config/policy_names.hpp has the words it may use.
 #pragma once
 
 #include <array>
@@ -24,8 +25,21 @@ struct Interval {
   }
 };
 
-/// Parses "[1MiB, inf)", "(0, 4096]", "[64KiB, 64KiB]". Sizes as in parse_size.
+/// Parses "[1MiB, inf)", "(0, 4096]", "[64KiB, 64KiB]". Sizes as in parse_size; "inf" only as upper
+/// end. An interval without a number in it is an error.
 Result<Interval> parse_interval(const std::string& text);
+
+/// What parse_interval reads back to the same numbers.
+std::string format_interval(const Interval& interval);
+
+/// First and last number of an interval, both inside.
+struct Bounds {
+  uint64_t first = 0;
+  uint64_t last = 0;
+};
+
+/// The interval with both ends inside, or none when no number lies in it.
+std::optional<Bounds> inclusive_bounds(const Interval& interval);
 
 enum class Numerics { kExact, kReordered, kLossy };
 enum class Collective : uint8_t {
@@ -77,17 +91,30 @@ struct TunerRule {
   int line = 0;
 };
 
+/// An entry of [[plan]]: a collective that was made in parts in an earlier run. `run` writes them
+/// at its end and `--frozen` replays them without learning.
+struct PlannedCollective {
+  Collective collective = Collective::kAllReduce;
+  std::string dtype;       // "bf16", …
+  std::string op = "sum";  // sum, prod, max, min, avg
+  uint64_t ranks = 0;
+  uint64_t count = 0;                // elements, as passed to the call
+  std::vector<uint64_t> boundaries;  // elements; 0 first, `count` last, strictly growing
+  int line = 0;
+};
+
 /// A whole policy file (schema version 1).
 struct Policy {
-  std::string path;         // "" when built in
-  uint64_t digest = 0;      // of the file's bytes; ranks compare it
+  std::string path;     // "" when built in
+  uint64_t digest = 0;  // of the file's bytes; ranks compare it
   Numerics numerics = Numerics::kReordered;
   uint64_t max_device_memory = 256ull << 20;
   int learn_steps = 64;
-  std::string gpu;          // GPU model the closed form uses; "" = by device name
-  std::string topology;     // topology file the closed form uses; "" = none
+  std::string gpu;       // GPU model the closed form uses; "" = by device name
+  std::string topology;  // topology file the closed form uses; "" = none
   std::vector<Rule> rules;
   std::vector<TunerRule> tuner_rules;
+  std::vector<PlannedCollective> plan;  // carried out under BRAID_FROZEN alone
 };
 
 /// Reads a policy file. Unknown keys, wrong types and values out of range are errors whose `where`
