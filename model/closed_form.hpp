@@ -6,8 +6,8 @@
 
 namespace braid::model {
 
-/// Times in µs. compute = C0 (the whole GEMM without its fixed cost), compute_fixed = γ (one launch),
-/// transfer = M0, transfer_fixed = α.
+/// Times in µs. compute = C0 (the whole GEMM without its fixed cost), compute_fixed = γ (one
+/// launch), transfer = M0, transfer_fixed = α.
 struct PipelineCosts {
   double compute = 0, compute_fixed = 0;
   double transfer = 0, transfer_fixed = 0;
@@ -23,8 +23,8 @@ int best_parts(const PipelineCosts& costs, int max_parts = 64);
 struct WaveShape {
   uint64_t m = 0, n = 0, k = 0;
   int tile_m = 128, tile_n = 128;
-  int sms = 0;           // left for the GEMM
-  double tile_us = 0;    // time of one wave (all K)
+  int sms = 0;         // left for the GEMM
+  double tile_us = 0;  // time of one wave (all K)
 };
 
 /// Time of the GEMM cut into n equal row blocks (cut at multiples of tile_m where possible): waves
