@@ -4,11 +4,12 @@
 // libcupti and libnvidia-ml are front ends over it. Handles are CUDA's own types: a CUstream or
 // CUevent is an address of one of our objects, also when it came through the runtime API.
 //
-// Memory. Each virtual GPU's memory is one file of the session folder, mapped at the same address in
-// every process of the session, so a device pointer means the same bytes everywhere.
-// Scheduling. Each device used by a process has one executor thread. Work of a stream runs in order;
-// streams map to hardware queues (BRAID_VGPU_QUEUES), whose head blocks what is behind it until it may
-// start. BRAID_VGPU_SEED picks adversarially among everything that may run next.
+// Memory. Each virtual GPU's memory is one file of the session folder, mapped at the same address
+// in every process of the session, so a device pointer means the same bytes everywhere.
+//
+// Scheduling. Each device used by a process has one executor thread. Work of a stream runs in
+// order; streams map to hardware queues (BRAID_VGPU_QUEUES), whose head blocks what is behind it
+// until it may start. BRAID_VGPU_SEED picks adversarially among everything that may run next.
 #pragma once
 
 #include <cuda.h>
@@ -70,8 +71,8 @@ using WorkHandle = std::shared_ptr<Completion>;
 
 /// A piece of device work. `step` runs on the device's executor thread: first when the work may
 /// start, then again while it answers kPending (a collective that waits for its peers). It must not
-/// block. `shares` SM shares are held from before the first step until kDone; the work does not start
-/// while fewer are free.
+/// block. `shares` SM shares are held from before the first step until kDone; the work does not
+/// start while fewer are free.
 struct Work {
   std::string name;
   std::function<Step()> step;
@@ -95,8 +96,8 @@ BRAID_VGPU_API CUresult launch(CUstream stream, const KernelShape& shape, Work w
                                WorkHandle* handle = nullptr);
 
 BRAID_VGPU_API bool is_done(const WorkHandle& handle);
-BRAID_VGPU_API bool is_stream(CUstream stream);      // a live stream or a default one
-BRAID_VGPU_API int device_of(CUstream stream);       // -1: not a stream
+BRAID_VGPU_API bool is_stream(CUstream stream);  // a live stream or a default one
+BRAID_VGPU_API int device_of(CUstream stream);   // -1: not a stream
 BRAID_VGPU_API CUresult synchronize(CUstream stream);
 
 /// Puts a device into an error state that every later call on it reports (CUDA's sticky errors).
@@ -106,8 +107,8 @@ BRAID_VGPU_API CUresult device_error(int device);
 /// Whether payloads are computed (BRAID_VGPU_COMPUTE).
 BRAID_VGPU_API bool compute_enabled();
 
-/// Under a seed: overwrites memory whose content is undefined (a receive buffer while the collective
-/// runs) so that too-early readers are caught. Without a seed: does nothing.
+/// Under a seed: overwrites memory whose content is undefined (a receive buffer while the
+/// collective runs) so that too-early readers are caught. Without a seed: does nothing.
 BRAID_VGPU_API void poison(void* address, size_t bytes);
 
 /// Zeroed memory of the session by name, shared by its processes; the same name gives the same
