@@ -3,7 +3,11 @@ set(BRAID_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  # Paths below the checkout count as relative, so that another clone finds what this one compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+      "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      "${CCACHE_PROGRAM}")
 endif()
 
 set(CMAKE_CXX_STANDARD 20)
