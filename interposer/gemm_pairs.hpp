@@ -26,7 +26,9 @@ struct LearnedPair {
   Signature signature;
 };
 
-/// Per device: the last GEMMs, and what followed them. Thread safe.
+/// Per device: the last GEMMs, and what followed them. A GEMM is known by its own key and the three
+/// GEMMs and collectives before it: one shape may occur several times in a layer, and only one of
+/// them feed a collective. Thread safe.
 class PairLearner {
  public:
   static PairLearner& instance();
@@ -44,7 +46,7 @@ class PairLearner {
 
  private:
   struct RecentGemm {
-    uint64_t key = 0;
+    uint64_t context = 0;
     GemmShape shape;
     MemoryRange output;
   };
@@ -55,10 +57,15 @@ class PairLearner {
     bool open = false;  // predicted, and not yet followed by the collective
   };
   static constexpr size_t kRecent = 16;
+  static constexpr size_t kHistory = 3;
   struct DeviceState {
     RecentGemm recent[kRecent];
     size_t next = 0;
-    std::unordered_map<uint64_t, Expectation> expected;
+    uint64_t history[kHistory] = {};                     // latest first
+    std::unordered_map<uint64_t, Expectation> expected;  // by context
+
+    uint64_t context_of(uint64_t key) const;
+    void remember(uint64_t event);
   };
 
   std::mutex mutex_;

@@ -283,11 +283,15 @@ bool Coordinator::answer_lease(Connection& connection, uint64_t from) {
     return send_message(connection.descriptor, MessageType::kLease, encode(*known));
   }
   const uint64_t expected = meeting.ranges.empty() ? 0 : meeting.ranges.back().to;
-  if (meeting.farewell || meeting.members.empty() || from != expected) {
+  if (meeting.farewell || from != expected) {
     return send_message(connection.descriptor, MessageType::kFarewell, {});
   }
+  // A rank may ask before the coordinator's own has heard the verdict: then nothing has been observed,
+  // and that range is empty for all.
   PlanRange range{from, end_of_range(from), {}};
-  range.entries = meeting.members.begin()->second(range.from, range.to);
+  if (!meeting.members.empty()) {
+    range.entries = meeting.members.begin()->second(range.from, range.to);
+  }
   meeting.ranges.push_back(range);
   connection.sent_until = range.to;
   return send_message(connection.descriptor, MessageType::kLease, encode(range));

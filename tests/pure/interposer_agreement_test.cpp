@@ -145,6 +145,32 @@ TEST(Leases, AreTheSameForAllRanks) {
   }
 }
 
+// A rank may ask for its first lease before the coordinator's own rank has joined.
+TEST(Leases, AskedForTooEarlyAreEmptyForAll) {
+  ncclUniqueId id{};
+  Coordinator::instance().stamp(&id);
+  const auto stamp = read_stamp(id);
+  ASSERT_TRUE(stamp);
+  Member first = Member::check_in(id, rank_of(0, 2));
+  Member second = Member::check_in(id, rank_of(1, 2));
+  ASSERT_EQ(second.hear_verdict(ncclSuccess).kind, VerdictKind::kActive);
+  second.request_range(0);
+  const auto early = second.wait_range();
+  ASSERT_TRUE(early);
+  EXPECT_TRUE(early->entries.empty());
+  ASSERT_EQ(first.hear_verdict(ncclSuccess).kind, VerdictKind::kActive);
+  Coordinator::instance().add_member(
+      stamp->token, 0, [](uint64_t, uint64_t) { return std::vector<PlanEntry>{entry_of(10)}; });
+  first.request_range(0);
+  const auto late = first.wait_range();
+  ASSERT_TRUE(late);
+  EXPECT_TRUE(late->entries.empty());
+  first.request_range(late->to);
+  const auto next = first.wait_range();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->entries.size(), 1u);
+}
+
 TEST(Leases, FarewellHandsOutWhatWasEntered) {
   ncclUniqueId id{};
   Coordinator::instance().stamp(&id);

@@ -23,7 +23,8 @@ TEST(Agreement, ARankWithoutBraidMeansStockForAll) {
                                 std::vector<Variables>{virtual_box(), braid, braid, braid}}) {
     const auto outcomes = run_ranks(kCommand, 4, variables);
     expect_stock_results(outcomes);
-    EXPECT_EQ(counts_in(outcomes[3].err + outcomes[0].err).split, 0);
+    // Rank 0 prints the summary, where it has braid.
+    EXPECT_LE(counts_in(outcomes[0].err).split, 0);
   }
 }
 

@@ -89,7 +89,9 @@ double relative_difference(const MlpRun& a, const MlpRun& b) {
   double largest = 0;
   double difference = 0;
   for (size_t rank = 0; rank < a.results.size(); ++rank) {
-    EXPECT_EQ(a.results[rank].size(), b.results[rank].size());
+    if (a.results[rank].size() != b.results[rank].size()) {
+      return INFINITY;
+    }
     for (size_t i = 0; i < a.results[rank].size(); ++i) {
       largest = std::max<double>(largest, std::fabs(a.results[rank][i]));
       difference = std::max<double>(difference, std::fabs(a.results[rank][i] - b.results[rank][i]));

@@ -95,6 +95,10 @@ struct RefusalCase {
   std::string reason;
 };
 
+std::ostream& operator<<(std::ostream& out, const RefusalCase& c) {
+  return out << c.scenario << "/" << c.reason;
+}
+
 class RefusalTest : public ::testing::TestWithParam<RefusalCase> {};
 
 TEST_P(RefusalTest, IsCountedAndShown) {

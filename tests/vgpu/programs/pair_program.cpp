@@ -104,7 +104,7 @@ class Rank {
     CHECK(cublasCreate(&blas_));
     CHECK(cublasSetStream(blas_, compute_));
     weight_ = allocate(kColumns * kInner);
-    input_ = allocate(kRows * kInner);
+    input_ = allocate(2 * kRows * kInner);
     product_ = allocate(kRows * kColumns);
     sum_ = allocate(kRows * kColumns);
     spare_ = allocate(kRows * kColumns);
@@ -186,8 +186,13 @@ class Rank {
     if (options_.group) {
       CHECK(ncclGroupStart());
     }
-    CHECK(ncclAllReduce(product_, output, static_cast<size_t>(rows) * kColumns,
-                        options_.bf16 ? ncclBfloat16 : ncclFloat32, ncclSum, comm, side_));
+    ncclResult_t result =
+        ncclAllReduce(product_, output, static_cast<size_t>(rows) * kColumns,
+                      options_.bf16 ? ncclBfloat16 : ncclFloat32, ncclSum, comm, side_);
+    while (result == ncclInProgress) {
+      CHECK(ncclCommGetAsyncError(comm, &result));
+    }
+    CHECK(result);
     if (options_.group) {
       CHECK(ncclGroupEnd());
     }
@@ -234,7 +239,9 @@ class Rank {
       CHECK(cudaMemsetAsync(spare_, 0, bytes, compute_));
       CHECK(cudaMemcpyAsync(product_, spare_, bytes / 2, cudaMemcpyDeviceToDevice, compute_));
     } else if (scenario == "receive_overlaps_operand") {
-      output = input_;  // as an allocator does that reuses the block at once
+      // As an allocator does that reuses part of a block at once: what the first part of the sum
+      // writes is what the last part of the GEMM still reads.
+      output = static_cast<char*>(input_) + bytes / 2;
     } else if (scenario == "in_place") {
       output = product_;
     }
