@@ -43,8 +43,9 @@ struct Environment {
   std::string policy_path;
   /// BRAID_FROZEN = 0 | 1. 1: the policy is carried out as it stands, nothing is learned.
   bool frozen = false;
-  /// BRAID_PLAN_OUT = path for the final plan: the policy with a [[plan]] entry for each collective that
-  /// was made in parts, written by rank 0, for a later run with BRAID_FROZEN=1. Default: not written.
+  /// BRAID_PLAN_OUT = path for the final plan: the policy with a [[plan]] entry for each collective
+  /// that was made in parts, written by rank 0, for a later run with BRAID_FROZEN=1. Default: not
+  /// written.
   std::string plan_out;
   /// BRAID_TRACE_DIR = folder for one trace file a rank. Default: no trace.
   std::string trace_dir;

@@ -1,4 +1,5 @@
-// Reads a policy from TOML. The only file that sees toml++; what the standard library throws ends here.
+// Reads a policy from TOML. The only file that sees toml++; what the standard library throws ends
+// here.
 #include <algorithm>
 #include <exception>
 

@@ -21,49 +21,49 @@ struct FileHeader {
   int32_t rank;           // RANK / first communicator's rank; -1 unknown
   int32_t world_size;     // -1 unknown
   int32_t process_id;
-  int32_t mode;           // config::Mode
+  int32_t mode;  // config::Mode
   uint64_t host_hash;
   uint64_t start_unix_ns;
 };
 static_assert(sizeof(FileHeader) == 48);
 
 enum class RecordType : uint16_t {
-  kString = 1,     // String: gives a name its id
-  kSetting,        // Setting: an environment variable that changes the timing (NCCL_*, CUDA_*)
-  kDevice,         // Device
-  kCommunicator,   // Communicator: created
+  kString = 1,       // String: gives a name its id
+  kSetting,          // Setting: an environment variable that changes the timing (NCCL_*, CUDA_*)
+  kDevice,           // Device
+  kCommunicator,     // Communicator: created
   kCommunicatorEnd,  // CommunicatorEnd
-  kStream,         // Stream: first seen, with its priority
-  kGemm,           // Gemm
-  kKernel,         // Kernel
-  kCopy,           // Copy: memcpy and memset
-  kCollective,     // Collective, and send/recv
-  kGroup,          // Group: start or end
-  kEventRecord,    // Event
-  kStreamWait,     // Event: the stream waits for that recording
-  kHostWait,       // HostWait: the thread waits
-  kHostFunction,   // no payload: a host function in stream order
-  kWaitValue,      // WaitValue
-  kWriteValue,     // WaitValue
-  kMarker,         // Marker: NVTX range push/pop or a step mark
-  kRewrite,        // Rewrite: what braid did with a call
-  kRefusal,        // Refusal: counted reason, written at the end
-  kDropped,        // Dropped: records lost (disk full); the file goes on or ends here
-  kEnd,            // no payload: the recorder closed the file
+  kStream,           // Stream: first seen, with its priority
+  kGemm,             // Gemm
+  kKernel,           // Kernel
+  kCopy,             // Copy: memcpy and memset
+  kCollective,       // Collective, and send/recv
+  kGroup,            // Group: start or end
+  kEventRecord,      // Event
+  kStreamWait,       // Event: the stream waits for that recording
+  kHostWait,         // HostWait: the thread waits
+  kHostFunction,     // no payload: a host function in stream order
+  kWaitValue,        // WaitValue
+  kWriteValue,       // WaitValue
+  kMarker,           // Marker: NVTX range push/pop or a step mark
+  kRewrite,          // Rewrite: what braid did with a call
+  kRefusal,          // Refusal: counted reason, written at the end
+  kDropped,          // Dropped: records lost (disk full); the file goes on or ends here
+  kEnd,              // no payload: the recorder closed the file
 };
 
 /// Bits of RecordHeader::flags.
 enum RecordFlags : uint16_t {
-  kUserCall = 1,      // what the program asked for, but braid issued other work in its place
+  kUserCall = 1,       // what the program asked for, but braid issued other work in its place
   kIssuedByBraid = 2,  // work braid issued in place of the user's call, or for its own needs
-  kInGroup = 4,       // inside ncclGroupStart/End
-  kInCapture = 8,     // recorded into a CUDA graph
+  kInGroup = 4,        // inside ncclGroupStart/End
+  kInCapture = 8,      // recorded into a CUDA graph
 };
 
 struct RecordHeader {
-  uint16_t type;   // RecordType
-  uint16_t flags;  // RecordFlags
-  uint32_t size;   // bytes, header included, multiple of 8
+  uint16_t type;     // RecordType
+  uint16_t flags;    // RecordFlags
+  uint32_t size;     // bytes, header included, multiple of 8
   uint64_t time_ns;  // CLOCK_MONOTONIC of the process
   uint32_t thread;   // small number of the calling thread in this process
   uint32_t stream;   // id of a Stream record; 0: the device's legacy default stream; kNoStream
@@ -82,23 +82,23 @@ struct Setting {
 };
 
 struct Device {
-  int32_t ordinal;     // as the process numbers it
+  int32_t ordinal;             // as the process numbers it
   int32_t compute_capability;  // 86
   int32_t sm_count;
   uint32_t name;
-  uint32_t bus_id;     // "0000:10:00.0"
+  uint32_t bus_id;  // "0000:10:00.0"
   uint32_t padding;
   uint64_t memory_bytes;
 };
 
 struct Communicator {
-  uint32_t id;        // number in this file
+  uint32_t id;  // number in this file
   int32_t rank;
   int32_t n_ranks;
-  int32_t device;     // ordinal of a Device record
-  uint64_t hash;      // equal on all ranks of the communicator
-  uint32_t name;      // ncclConfig_t.commName, 0: none
-  uint32_t flags;     // bit 0: made by braid (shadow); bit 1: nonblocking
+  int32_t device;  // ordinal of a Device record
+  uint64_t hash;   // equal on all ranks of the communicator
+  uint32_t name;   // ncclConfig_t.commName, 0: none
+  uint32_t flags;  // bit 0: made by braid (shadow); bit 1: nonblocking
 };
 
 struct CommunicatorEnd {
@@ -113,10 +113,23 @@ struct Stream {
   uint32_t flags;  // bit 0: non-blocking; bit 1: made by braid
 };
 
-enum class ElementType : uint32_t { kInt8, kUint8, kInt32, kUint32, kInt64, kUint64, kFp16, kFp32,
-                                    kFp64, kBf16, kFp8E4m3, kFp8E5m2, kTf32 };
+enum class ElementType : uint32_t {
+  kInt8,
+  kUint8,
+  kInt32,
+  kUint32,
+  kInt64,
+  kUint64,
+  kFp16,
+  kFp32,
+  kFp64,
+  kBf16,
+  kFp8E4m3,
+  kFp8E5m2,
+  kTf32
+};
 
-struct Gemm {        // row-major view: C[m,n] = A[m,k] B[k,n]; `cuBLAS n` is m here
+struct Gemm {  // row-major view: C[m,n] = A[m,k] B[k,n]; `cuBLAS n` is m here
   uint64_t m, n, k;
   uint64_t batch;
   uint64_t output_address;
@@ -144,8 +157,18 @@ struct Copy {
   uint32_t asynchronous;
 };
 
-enum class CollectiveFunction : uint32_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast,
-                                           kReduce, kAllToAll, kGather, kScatter, kSend, kRecv };
+enum class CollectiveFunction : uint32_t {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kReduce,
+  kAllToAll,
+  kGather,
+  kScatter,
+  kSend,
+  kRecv
+};
 struct Collective {
   uint32_t communicator;  // id of a Communicator record
   uint32_t function;      // CollectiveFunction

@@ -286,8 +286,8 @@ bool Coordinator::answer_lease(Connection& connection, uint64_t from) {
   if (meeting.farewell || from != expected) {
     return send_message(connection.descriptor, MessageType::kFarewell, {});
   }
-  // A rank may ask before the coordinator's own has heard the verdict: then nothing has been observed,
-  // and that range is empty for all.
+  // A rank may ask before the coordinator's own has heard the verdict: then nothing has been
+  // observed, and that range is empty for all.
   PlanRange range{from, end_of_range(from), {}};
   if (!meeting.members.empty()) {
     range.entries = meeting.members.begin()->second(range.from, range.to);

@@ -22,7 +22,7 @@ typedef struct {
 typedef void (*braid_host_kernel_fn)(const braid_launch_shape* shape, void* const* args);
 
 typedef struct {
-  const char* name;            /* device symbol, mangled as nvcc does */
+  const char* name; /* device symbol, mangled as nvcc does */
   size_t argument_count;
   const size_t* argument_bytes;
   braid_host_kernel_fn run;
