@@ -142,7 +142,8 @@ const std::vector<Row>& rows() {
          return Status{};
        }},
       {{"BRAID_VERIFY", "whole number", "0",
-        "N: every Nth rewritten call is run again on stock NCCL and compared. 0: never."},
+        "N: every Nth rewritten call is run again on stock and compared (not carried out yet). 0: "
+        "never."},
        [](Environment& e, const std::string& text) {
          return parse_number(text, 0, std::numeric_limits<uint64_t>::max(), e.verify_every);
        }},

@@ -54,7 +54,8 @@ struct Environment {
   OnError on_error = OnError::kFail;
   /// BRAID_METRICS = path of a Prometheus text file, rewritten while the job runs. Default: none.
   std::string metrics_path;
-  /// BRAID_VERIFY = N. Every Nth rewritten call is run again on stock and compared. 0: never.
+  /// BRAID_VERIFY = N. Meant for: every Nth rewritten call is run again on stock and
+  /// compared. Read and agreed upon, not carried out yet; a warning says so. 0: never.
   uint64_t verify_every = 0;
   /// BRAID_DEBUG = none | warn | info | trace. Default: warn.
   DebugLevel debug = DebugLevel::kWarn;

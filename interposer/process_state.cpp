@@ -11,6 +11,7 @@
 #include "config/environment.hpp"
 #include "interposer/agreement/coordinator.hpp"
 #include "interposer/final_plan.hpp"
+#include "interposer/metrics.hpp"
 #include "interposer/recorder.hpp"
 #include "interposer/summary.hpp"
 
@@ -32,6 +33,7 @@ void finish_process() {
   }
   Coordinator::instance().close();
   write_final_plan();
+  write_metrics();
   print_summary();
   Recorder::instance().close();
 }
@@ -47,6 +49,10 @@ void start() {
   }
   for (const std::string& name : config::unknown_variables(environ)) {
     BRAID_WARN(Init, "environment", "unknown variable %s", name.c_str());
+  }
+  if (config::environment().verify_every > 0) {
+    BRAID_WARN(Init, "environment",
+               "BRAID_VERIFY is read, but calls are not verified by this version");
   }
   pthread_atfork(nullptr, nullptr, become_pass_through_in_child);
   std::atexit(finish_process);

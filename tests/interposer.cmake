@@ -34,7 +34,7 @@ braid_add_test(NAME preload_test LABEL vgpu
           vgpu/preload_faults_test.cpp
           vgpu/preload_mutations_test.cpp vgpu/preload_pairs_test.cpp
           vgpu/preload_support.cpp
-  LIBRARIES braid_test_support)
+  LIBRARIES braid_test_support braid_model)
 braid_add_test(NAME preload_soak_test LABEL vgpu-slow
   SOURCES vgpu/preload_soak_test.cpp vgpu/preload_support.cpp LIBRARIES braid_test_support)
 add_dependencies(preload_soak_test pair_program braid_preload)

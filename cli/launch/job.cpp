@@ -171,6 +171,9 @@ EnvironmentBlock build_environment(const CheckedJob& job, const Installation& in
       environment.unset("BRAID_POLICY");
     }
     environment.set("BRAID_FROZEN", job.request.frozen ? "1" : "0");
+    if (!job.request.plan_out.empty()) {
+      environment.set("BRAID_PLAN_OUT", std::filesystem::absolute(job.request.plan_out).string());
+    }
     if (!job.trace_folder.empty()) {
       environment.set("BRAID_TRACE_DIR", job.trace_folder);
     }

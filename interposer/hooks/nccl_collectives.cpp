@@ -4,6 +4,7 @@
 #include "interposer/execute/record_calls.hpp"
 #include "interposer/hooks/nccl.hpp"
 #include "interposer/hooks/nccl_groups.hpp"
+#include "interposer/metrics.hpp"
 #include "interposer/planner.hpp"
 #include "interposer/process_state.hpp"
 #include "interposer/real_library.hpp"
@@ -71,6 +72,7 @@ ncclResult_t carry_out(const CollectiveCall& call, const RealCall& real_call) {
   if (state == nullptr || is_point_to_point(call.function)) {
     return make_whole(state.get(), call, real_call);
   }
+  refresh_metrics();
   const Signature signature = call.signature();
   const std::shared_ptr<const PlanEntry> plan = state->take_plan(signature);
   if (state->active) {

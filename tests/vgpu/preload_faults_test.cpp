@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "model/trace.hpp"
 #include "tests/vgpu/preload_support.hpp"
 
 namespace braid::test {
@@ -15,21 +16,27 @@ TEST(Faults, AFullDiskCutsTheTraceAndTheJobGoesOn) {
   Variables variables = virtual_box();
   variables["LD_PRELOAD"] = std::string(BRAID_BINARY_DIR) + "/lib/libbraid.so";
   variables["BRAID_MODE"] = "observe";
-  variables["BRAID_TRACE_DIR"] = folder.path() + "/trace";
-  const auto command = pair_program({"normal", "--ranks", "2", "--steps", "8"});
+  variables["BRAID_TRACE_DIR"] = folder.path() + "/disk/trace";
+  const auto command = pair_program({"normal", "--ranks", "2", "--steps", "3000"});
   const Outcome stock = run(command, virtual_box());
-  // A file-size limit below the recorder's first allocation stands for the full disk; bash's ulimit
-  // counts in KiB. SIGXFSZ is ignored, as a full disk sends none.
-  std::vector<std::string> limited{"bash", "-c", "trap '' XFSZ; ulimit -f 256; exec \"$@\"",
-                                   "bash"};
+  // A disk of three megabytes, in a mount namespace of its own; the trace is copied out at the end.
+  const std::string script =
+      "mkdir \"$0/disk\" && mount -t tmpfs -o size=3m none \"$0/disk\" && "
+      "\"$@\" && cp \"$0\"/disk/trace/* \"$0\"";
+  std::vector<std::string> limited{"unshare", "-rm", "sh", "-c", script, folder.path()};
   limited.insert(limited.end(), command.begin(), command.end());
-  variables["BRAID_VGPU_SESSION"] = "";
-  const Outcome outcome = run(limited, variables);
-  if (outcome.err.find("the trace is cut here") == std::string::npos) {
-    GTEST_SKIP() << "the virtual GPUs cannot run under a file-size limit here: " << outcome.err;
+  if (run({"unshare", "-rm", "true"}).status != 0) {
+    GTEST_SKIP() << "no mount namespaces here";
   }
+  const Outcome outcome = run(limited, variables);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.out, stock.out);
+  EXPECT_NE(outcome.err.find("the trace is cut here"), std::string::npos) << outcome.err;
+  const auto trace = model::trace::read_trace(folder.path());
+  ASSERT_TRUE(trace) << trace.error().text();
+  ASSERT_EQ(trace->ranks.size(), 2u);
+  EXPECT_GT(trace->ranks[0].dropped + trace->ranks[1].dropped, 0u);
+  EXPECT_GT(trace->ranks[0].records.size(), 1000u);
 }
 
 TEST(Faults, AKilledRankDoesNotHangTheOthersLongerThanStock) {
@@ -55,6 +62,22 @@ TEST(Faults, ModeOffIsStock) {
   EXPECT_EQ(off.out, stock.out);
   EXPECT_EQ(off.err, stock.err);
   EXPECT_FALSE(std::filesystem::exists(folder.path() + "/trace"));
+}
+
+TEST(Metrics, AreAPrometheusFile) {
+  TemporaryFolder folder;
+  Variables variables = under_braid(folder.write("policy.toml", split_policy(4)));
+  variables["BRAID_METRICS"] = folder.path() + "/braid.prom";
+  variables["RANK"] = "0";
+  const Outcome outcome = run(pair_program({"normal", "--ranks", "2"}), variables);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::string text = read_file(folder.path() + "/braid.rank0.prom");
+  EXPECT_NE(
+      text.find("# TYPE braid_collectives_split_total counter\nbraid_collectives_split_total " +
+                std::to_string(counts_in(outcome.err).split) + "\n"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("braid_refusals_total{reason=\"no_pair\"}"), std::string::npos) << text;
 }
 
 TEST(Faults, ProgramsWithoutNcclAreLeftAlone) {

@@ -14,12 +14,16 @@ namespace nccl = braid::vgpu::nccl;
 
 namespace {
 
-/// As the real library, every initialisation asks for the version through the exported name.
-void announce_version() {
+/// As the real library, every initialisation asks for the version through the exported name; rank 0
+/// shows it.
+void announce_version(int rank) {
   int version = 0;
   ncclGetVersion(&version);
-  BRAID_NCCL_INFO(braid::abi::kLogInit, "NCCL version %d.%d.%d (virtual GPUs)", version / 10000,
-                  version / 100 % 100, version % 100);
+  if (rank == 0) {
+    nccl::write_log(braid::abi::kLogVersion, braid::abi::kLogAll, __FILE__, __LINE__,
+                    "NCCL version %d.%d.%d (virtual GPUs)", version / 10000, version / 100 % 100,
+                    version % 100);
+  }
 }
 
 ncclResult_t get(ncclComm_t comm, const char* function, int* value,
@@ -52,21 +56,21 @@ BRAID_NCCL_API(ncclResult_t, ncclGetUniqueId, ncclUniqueId* uniqueId) {
 
 BRAID_NCCL_API(ncclResult_t, ncclCommInitRankConfig, ncclComm_t* comm, int nranks,
                ncclUniqueId commId, int rank, ncclConfig_t* config) {
-  announce_version();
+  announce_version(rank);
   return nccl::initialize_rank("ncclCommInitRankConfig", comm, nranks, commId, rank,
                                braid::vgpu::current_device(), config);
 }
 
 BRAID_NCCL_API(ncclResult_t, ncclCommInitRank, ncclComm_t* comm, int nranks, ncclUniqueId commId,
                int rank) {
-  announce_version();
+  announce_version(rank);
   return nccl::initialize_rank("ncclCommInitRank", comm, nranks, commId, rank,
                                braid::vgpu::current_device(), nullptr);
 }
 
 BRAID_NCCL_API(ncclResult_t, ncclCommInitRankScalable, ncclComm_t* newcomm, int nranks, int myrank,
                int nId, ncclUniqueId* commIds, ncclConfig_t* config) {
-  announce_version();
+  announce_version(myrank);
   if (commIds == nullptr || nId < 1 || nId > nranks) {
     return nccl::reject(ncclInvalidArgument,
                         "ncclCommInitRankScalable : %d ids at %p for %d ranks (expected 1 to the "
@@ -78,7 +82,7 @@ BRAID_NCCL_API(ncclResult_t, ncclCommInitRankScalable, ncclComm_t* newcomm, int 
 }
 
 BRAID_NCCL_API(ncclResult_t, ncclCommInitAll, ncclComm_t* comm, int ndev, const int* devlist) {
-  announce_version();
+  announce_version(0);
   if (comm == nullptr || ndev < 1) {
     return nccl::reject(ncclInvalidArgument, "CommInitAll : comm %p, %d devices",
                         static_cast<void*>(comm), ndev);
@@ -110,13 +114,13 @@ BRAID_NCCL_API(ncclResult_t, ncclCommInitAll, ncclComm_t* comm, int ndev, const 
 
 BRAID_NCCL_API(ncclResult_t, ncclCommSplit, ncclComm_t comm, int color, int key,
                ncclComm_t* newcomm, ncclConfig_t* config) {
-  announce_version();
+  announce_version(-1);
   return nccl::split(comm, color, key, newcomm, config);
 }
 
 BRAID_NCCL_API(ncclResult_t, ncclCommShrink, ncclComm_t comm, int* excludeRanksList,
                int excludeRanksCount, ncclComm_t* newcomm, ncclConfig_t* config, int shrinkFlags) {
-  announce_version();
+  announce_version(-1);
   return nccl::shrink(comm, excludeRanksList, excludeRanksCount, newcomm, config, shrinkFlags);
 }
 

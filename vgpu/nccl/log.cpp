@@ -144,7 +144,7 @@ void write_line(abi::LogLevel level, unsigned long subsystems, const char* file,
     const char* base = std::strrchr(file, '/');
     std::fprintf(out, "\n%s:%d:%ld [%d] %s:%d NCCL WARN %s\n", log.host.c_str(), getpid(), thread,
                  device, base != nullptr ? base + 1 : file, line, text);
-  } else if (level == abi::kLogVersion) {
+  } else if (level == abi::kLogVersion && log.level < abi::kLogInfo) {
     std::fprintf(out, "%s\n", text);
   } else {
     std::fprintf(out, "%s:%d:%ld [%d] NCCL INFO %s\n", log.host.c_str(), getpid(), thread, device,
