@@ -115,6 +115,13 @@ struct Cache {
 
 }  // namespace
 
+uint64_t find_module_identity(const void* address) {
+  Module module;
+  module.address = reinterpret_cast<uint64_t>(address);
+  dl_iterate_phdr(find_module, &module);
+  return module.build_id;
+}
+
 uint64_t find_call_site(const void* return_address) {
   static auto* cache = new Cache();  // never destroyed: hooks run until the very end
   {

@@ -10,4 +10,7 @@ namespace braid::interposer {
 /// through one dispatcher share the first one's hash. 0: unknown. Thread safe.
 uint64_t find_call_site(const void* return_address);
 
+/// Digest of the build id of the library or program that holds `address`; 0: none does.
+uint64_t find_module_identity(const void* address);
+
 }  // namespace braid::interposer

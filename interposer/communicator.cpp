@@ -1,5 +1,6 @@
 #include "interposer/communicator.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -7,12 +8,14 @@
 #include "interposer/planner.hpp"
 #include "interposer/process_state.hpp"
 #include "interposer/settings.hpp"
+#include "interposer/stream_ledger.hpp"
 
 namespace braid::interposer {
 
 CommunicatorState::~CommunicatorState() {
   const DriverApi* driver = driver_api();
   if (side_stream != nullptr && driver != nullptr && is_active()) {
+    StreamLedger::instance().note_stream_destroyed(side_stream);
     RealCallGuard guard;
     driver->stream_destroy(side_stream);
   }
@@ -50,7 +53,7 @@ std::vector<PlanEntry> CommunicatorState::entries_in_force() {
 void CommunicatorState::adopt(std::optional<PlanRange> range) {
   const uint64_t expected = ranges_.empty() ? 0 : ranges_.back()->to;
   if (!range || range->from != expected) {
-    plan_ended_ = true;
+    plan_ended_ = member_.is_closed();
     return;
   }
   // Only the range in use and the next one are kept.
@@ -75,15 +78,18 @@ std::shared_ptr<const PlanEntry> CommunicatorState::peek_plan(const Signature& s
   return find_entry(sequence, signature);
 }
 
-std::shared_ptr<const PlanEntry> CommunicatorState::take_plan(const Signature& signature) {
+std::shared_ptr<const PlanEntry> CommunicatorState::take_plan(const Signature& signature,
+                                                              bool* lost) {
   std::lock_guard<std::mutex> lock(plan_mutex_);
   const uint64_t number = sequence++;
+  *lost = false;
   if (!active) {
     return nullptr;
   }
   if (!plan_ended_ && !is_covered(number)) {
     member_.request_range(number);
     adopt(member_.wait_range());
+    *lost = !plan_ended_ && !is_covered(number);
   }
   // The next lease is asked for as soon as this one is used up, so that it is at hand when the next
   // GEMM is issued.
@@ -91,6 +97,11 @@ std::shared_ptr<const PlanEntry> CommunicatorState::take_plan(const Signature& s
     member_.request_range(number + 1);
   }
   return find_entry(number, signature);
+}
+
+void CommunicatorState::uncount(uint64_t collectives) {
+  std::lock_guard<std::mutex> lock(plan_mutex_);
+  sequence -= std::min(sequence, collectives);
 }
 
 Refusal CommunicatorState::reason_for_whole(const Signature& signature) {

@@ -57,8 +57,16 @@ struct CommunicatorState {
   std::shared_ptr<const PlanEntry> peek_plan(const Signature& signature);
 
   /// Counts a collective and returns its plan entry; at the end of a lease waits for the
-  /// coordinator's helper thread. nullptr: one call, as it stands.
-  std::shared_ptr<const PlanEntry> take_plan(const Signature& signature);
+  /// coordinator's helper thread. nullptr: one call, as it stands. `lost`: the side channel broke,
+  /// and what the other ranks do cannot be known; the call must fail.
+  std::shared_ptr<const PlanEntry> take_plan(const Signature& signature, bool* lost);
+
+  /// Takes the count of `collectives` calls back that were not made after all (refused by NCCL, or
+  /// only simulated): the other ranks have not counted them.
+  void uncount(uint64_t collectives);
+
+  /// Ends any wait for the coordinator, from any thread.
+  void interrupt() { member_.interrupt(); }
 
   /// The side channel of this communicator, from its check-in.
   void adopt_member(Member member);

@@ -37,9 +37,10 @@ const DriverApi* bind_all() {
                         bind(api.stream_get_flags, "cuStreamGetFlags") &&
                         bind(api.stream_get_priority, "cuStreamGetPriority") &&
                         bind(api.stream_is_capturing, "cuStreamIsCapturing") &&
+                        bind(api.stream_get_ctx, "cuStreamGetCtx") &&
+                        bind(api.ctx_push_current, "cuCtxPushCurrent_v2") &&
+                        bind(api.ctx_pop_current, "cuCtxPopCurrent_v2") &&
                         bind(api.stream_wait_event, "cuStreamWaitEvent");
-  api.stream_get_device = reinterpret_cast<decltype(api.stream_get_device)>(
-      load_real_symbol(Library::kCuda, "cuStreamGetDevice"));
   return complete ? &api : nullptr;
 }
 
@@ -58,6 +59,31 @@ int current_device() {
     return -1;
   }
   return device;
+}
+
+StreamContext::StreamContext(CUstream stream) {
+  const DriverApi* driver = driver_api();
+  CUcontext context = nullptr;
+  RealCallGuard guard;
+  pushed_ = driver != nullptr && driver->stream_get_ctx(stream, &context) == CUDA_SUCCESS &&
+            driver->ctx_push_current(context) == CUDA_SUCCESS;
+}
+
+StreamContext::~StreamContext() {
+  CUcontext context = nullptr;
+  RealCallGuard guard;
+  if (pushed_) {
+    driver_api()->ctx_pop_current(&context);
+  }
+}
+
+bool is_default_stream(CUstream stream) {
+  return stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
+
+int device_of(CUstream stream) {
+  const StreamContext context(stream);
+  return context.is_current() ? current_device() : -1;
 }
 
 std::string bus_id_of(int device) {

@@ -9,7 +9,7 @@
 
 namespace braid::interposer {
 
-/// Function pointers of libcuda.so.1. All are set (but for the last), or there is no table.
+/// Function pointers of libcuda.so.1. All are set, or there is no table.
 struct DriverApi {
   CUresult (*ctx_get_device)(CUdevice*);
   CUresult (*ctx_get_stream_priority_range)(int*, int*);
@@ -27,7 +27,9 @@ struct DriverApi {
   CUresult (*stream_get_priority)(CUstream, int*);
   CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*);
   CUresult (*stream_wait_event)(CUstream, CUevent, unsigned);
-  CUresult (*stream_get_device)(CUstream, CUdevice*);  // CUDA 13 drivers; may be nullptr
+  CUresult (*stream_get_ctx)(CUstream, CUcontext*);
+  CUresult (*ctx_push_current)(CUcontext);
+  CUresult (*ctx_pop_current)(CUcontext*);
 };
 
 /// The table, or nullptr when the process has no usable driver (said once in the log).
@@ -35,6 +37,26 @@ const DriverApi* driver_api();
 
 /// Device of the calling thread's current context, -1: none.
 int current_device();
+
+/// Device of the stream's context, whatever context is current; -1: cannot be told.
+int device_of(CUstream stream);
+
+/// While one lives, the context of `stream` is current: what is made belongs with it, whatever
+/// device the program has set. A default stream's context is the current one.
+class StreamContext {
+ public:
+  explicit StreamContext(CUstream stream);
+  ~StreamContext();
+  StreamContext(const StreamContext&) = delete;
+  StreamContext& operator=(const StreamContext&) = delete;
+  bool is_current() const { return pushed_; }
+
+ private:
+  bool pushed_ = false;
+};
+
+/// True for the handles that name a default stream of the current device.
+bool is_default_stream(CUstream stream);
 
 /// "0000:10:00.0", lower case; empty when the driver cannot tell.
 std::string bus_id_of(int device);

@@ -10,6 +10,7 @@
 #include "config/diagnostics.hpp"
 #include "config/environment.hpp"
 #include "interposer/agreement/coordinator.hpp"
+#include "interposer/descriptors.hpp"
 #include "interposer/final_plan.hpp"
 #include "interposer/metrics.hpp"
 #include "interposer/recorder.hpp"
@@ -25,7 +26,10 @@ std::atomic<uint32_t> g_threads{0};
 thread_local ThreadState t_state;
 
 // A fork child shares our files and sockets but none of our threads: it must not touch them.
-void become_pass_through_in_child() { g_phase.store(Phase::kPassThrough); }
+void become_pass_through_in_child() {
+  g_phase.store(Phase::kPassThrough);
+  close_descriptors_in_child();
+}
 
 void finish_process() {
   if (g_phase.exchange(Phase::kPassThrough) != Phase::kActive) {

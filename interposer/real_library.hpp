@@ -8,9 +8,15 @@ namespace braid::interposer {
 /// A library the process has, or may have, mapped.
 enum class Library { kNccl, kCublas, kCublasLt, kCudart, kCuda, kCupti };
 
-/// The address of `name` in the real library: looked up in the copy the process has mapped (by
-/// soname, without loading it), then in what follows us in the search order. nullptr: not there.
-void* find_real_symbol(Library library, const char* name);
+struct FoundSymbol {
+  void* address = nullptr;   // nullptr: not there
+  bool same_for_all = true;  // false: another caller may be bound to another copy
+};
+
+/// `name` in the real library: in the one copy the process has mapped (by soname, without loading
+/// it); where there are several, in the one the code at `caller` needs; else in what follows us in
+/// the search order.
+FoundSymbol find_real_symbol(Library library, const char* name, const void* caller);
 
 /// As above, but loads the library when the process has not (CUPTI, the driver).
 void* load_real_symbol(Library library, const char* name);
@@ -21,12 +27,16 @@ class RealFunction {
  public:
   constexpr RealFunction(Library library, const char* name) : library_(library), name_(name) {}
 
-  /// nullptr when the process has no such function.
-  Signature* get() {
+  /// nullptr when the process has no such function. `caller`: a return address into the calling
+  /// code, which decides where two releases of CUDA are mapped.
+  Signature* get(const void* caller = nullptr) {
     void* address = address_.load(std::memory_order_acquire);
     if (address == nullptr) {
-      address = find_real_symbol(library_, name_);
-      address_.store(address, std::memory_order_release);
+      const FoundSymbol found = find_real_symbol(library_, name_, caller);
+      address = found.address;
+      if (found.same_for_all) {
+        address_.store(address, std::memory_order_release);
+      }
     }
     return reinterpret_cast<Signature*>(address);
   }

@@ -29,6 +29,8 @@ constexpr Row kRows[] = {
     {"intervening_work", "something was enqueued between the GEMM and the collective"},
     {"memory_overlap", "the collective would write what the GEMM still reads"},
     {"other_buffer", "the collective does not read exactly the GEMM's output"},
+    {"several_communicators", "collectives of several communicators share a group"},
+    {"several_streams", "the collectives of a group run on several streams"},
     {"resources", "no event or stream could be made"},
 };
 static_assert(std::size(kRows) == static_cast<size_t>(Refusal::kCount));

@@ -26,13 +26,15 @@ enum class Refusal : uint8_t {
   kNoGain,         // the model sees no gain in splitting
   kNoModel,        // parts = "auto", but no topology or GPU model to decide with
   // The call is split, but its parts wait for everything that came before.
-  kCapture,          // a CUDA graph is being captured
-  kCoverage,         // work could have been enqueued unseen (no CUPTI, or another subscriber)
-  kGemmNotSplit,     // the GEMM before it ran whole
-  kInterveningWork,  // something was enqueued between the GEMM and the collective
-  kMemoryOverlap,    // the collective writes what the GEMM still reads (rule 3)
-  kOtherBuffer,      // the collective does not read that GEMM's output, or only a part of it
-  kResources,        // no event or stream could be made
+  kCapture,               // a CUDA graph is being captured
+  kCoverage,              // work could have been enqueued unseen (no CUPTI, or another subscriber)
+  kGemmNotSplit,          // the GEMM before it ran whole
+  kInterveningWork,       // something was enqueued between the GEMM and the collective
+  kMemoryOverlap,         // the collective writes what the GEMM still reads (rule 3)
+  kOtherBuffer,           // the collective does not read that GEMM's output, or only a part of it
+  kSeveralCommunicators,  // collectives of several communicators share a group
+  kSeveralStreams,        // collectives of a group run on several streams
+  kResources,             // no event or stream could be made
   kCount
 };
 

@@ -9,6 +9,7 @@
 #include "config/digest.hpp"
 #include "config/environment.hpp"
 #include "interposer/agreement/messages.hpp"
+#include "interposer/call_site.hpp"
 #include "interposer/process_state.hpp"
 #include "interposer/real_library.hpp"
 
@@ -71,7 +72,14 @@ bool may_rewrite() {
 bool may_split_gemms() { return may_rewrite() && policy()->numerics != config::Numerics::kExact; }
 
 uint64_t library_digest() {
-  return config::digest_of(BRAID_VERSION " protocol " + std::to_string(kProtocolVersion));
+  // Two builds of one version may decide differently; the build id tells them apart.
+  static const uint64_t digest =
+      config::Digest()
+          .add(std::string_view(BRAID_VERSION))
+          .add(kProtocolVersion)
+          .add(find_module_identity(reinterpret_cast<const void*>(&library_digest)))
+          .value();
+  return digest;
 }
 
 uint64_t settings_digest() {

@@ -21,7 +21,7 @@ Pools& pools() {
 
 }  // namespace
 
-CUevent EventPool::acquire(int device) {
+CUevent EventPool::acquire(int device, CUstream stream) {
   {
     Pools& all = pools();
     std::lock_guard<std::mutex> lock(all.mutex);
@@ -34,8 +34,10 @@ CUevent EventPool::acquire(int device) {
   }
   const DriverApi* driver = driver_api();
   CUevent event = nullptr;
+  const StreamContext context(stream);
   RealCallGuard guard;
-  if (driver == nullptr || driver->event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+  if (driver == nullptr || !context.is_current() ||
+      driver->event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
     return nullptr;
   }
   return event;

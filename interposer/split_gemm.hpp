@@ -22,8 +22,8 @@ struct MemoryRange {
 /// recording).
 class EventPool {
  public:
-  /// An event, or nullptr when none can be made.
-  static CUevent acquire(int device);
+  /// An event of the stream's context (on `device`), or nullptr when none can be made.
+  static CUevent acquire(int device, CUstream stream);
   static void release(int device, CUevent event);
 };
 

@@ -44,7 +44,7 @@ StreamLedger::StreamState& StreamLedger::meet(const StreamKey& key, bool own) {
   auto state = std::make_unique<StreamState>();
   const bool is_default = key.stream == nullptr || key.stream == CU_STREAM_PER_THREAD;
   state->legacy = key.stream == nullptr;
-  state->identity.device = is_default ? key.device : current_device();
+  state->identity.device = is_default ? key.device : device_of(key.stream);
   unsigned flags = 0;
   int priority = 0;
   if (const DriverApi* driver = driver_api(); driver != nullptr && !is_default) {
@@ -55,11 +55,6 @@ StreamLedger::StreamState& StreamLedger::meet(const StreamKey& key, bool own) {
     }
     if (driver->stream_get_priority(key.stream, &priority) != CUDA_SUCCESS) {
       priority = 0;
-    }
-    CUdevice device = -1;
-    if (driver->stream_get_device != nullptr &&
-        driver->stream_get_device(key.stream, &device) == CUDA_SUCCESS) {
-      state->identity.device = device;
     }
   }
   state->blocking = !state->legacy && (flags & CU_STREAM_NON_BLOCKING) == 0;
@@ -122,10 +117,22 @@ void StreamLedger::note_unknown_work() {
   ++unknown_work_;
 }
 
-void StreamLedger::note_gemm(CUstream stream, std::shared_ptr<SplitGemm> gemm) {
+StreamMark StreamLedger::mark(CUstream stream) {
+  StreamState& state = meet(key_of(stream));
+  std::lock_guard<std::mutex> lock(mutex_);
+  return mark_of(state);
+}
+
+void StreamLedger::note_gemm(CUstream stream, const StreamMark& begin,
+                             std::shared_ptr<SplitGemm> gemm) {
   StreamState& state = meet(key_of(stream));
   std::shared_ptr<SplitGemm> previous;  // released outside the lock: it returns events to a pool
+  std::shared_ptr<SplitGemm> unused;
   std::lock_guard<std::mutex> lock(mutex_);
+  // Another thread's work may lie between the parts: then the last of them does not cover it.
+  if (!(mark_of(state) == begin)) {
+    unused = std::move(gemm);
+  }
   count_work(state);
   previous = std::move(state.gemm);
   state.gemm = std::move(gemm);
@@ -189,13 +196,14 @@ void StreamLedger::prepare_wait(CUstream stream, CUevent event) {
       return;
     }
     before = state.before_wait;
+    state.prepared_work = state.work;
   }
   // Nothing is created, recorded or queried for our sake inside a capture.
   if (is_capturing(stream)) {
     return;
   }
   if (before == nullptr) {
-    before = EventPool::acquire(state.identity.device);
+    before = EventPool::acquire(state.identity.device, stream);
   }
   const DriverApi* driver = driver_api();
   bool recorded = false;
@@ -219,9 +227,11 @@ StreamLedger::EventIdentity StreamLedger::note_wait(CUstream stream, CUevent eve
   StreamState& state = meet(key_of(stream));
   std::lock_guard<std::mutex> lock(mutex_);
   const EventState& waited = event_state(event);
+  // Work another thread put in between is after the recording but before the wait.
+  const bool prepared =
+      state.prepared_for == event && waited.gemm != nullptr && state.prepared_work == state.work;
   count_work(state);
   state.gemm_was_whole = false;
-  const bool prepared = state.prepared_for == event && waited.gemm != nullptr;
   state.waited = prepared ? waited.gemm : nullptr;
   state.waited_mark = mark_of(state);
   state.waited_refusal = waited.refusal;

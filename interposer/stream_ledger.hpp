@@ -52,8 +52,11 @@ class StreamLedger {
   /// Work may have been enqueued anywhere.
   void note_unknown_work();
 
-  /// The stream's last work is this GEMM, issued in parts (or whole: nullptr).
-  void note_gemm(CUstream stream, std::shared_ptr<SplitGemm> gemm);
+  /// The stream's state, to be handed to note_gemm after the GEMM was issued.
+  StreamMark mark(CUstream stream);
+  /// The stream's last work is this GEMM, issued in parts (or whole: nullptr). `begin`: the mark
+  /// before its first part.
+  void note_gemm(CUstream stream, const StreamMark& begin, std::shared_ptr<SplitGemm> gemm);
 
   /// An event was recorded. Returns its number and recording for the trace.
   struct EventIdentity {
@@ -89,6 +92,7 @@ class StreamLedger {
     Refusal waited_refusal = Refusal::kGemmNotSplit;  // why that wait does not stand for a GEMM
     CUevent before_wait = nullptr;                    // owned
     CUevent prepared_for = nullptr;  // the event whose wait before_wait was recorded for
+    uint64_t prepared_work = 0;      // the stream\'s work at that moment
   };
   struct EventState {
     uint32_t id = 0;

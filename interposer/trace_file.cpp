@@ -58,7 +58,11 @@ bool TraceFile::reserve(size_t bytes) {
   const uint64_t end = window_start_ + window_used_;
   const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const uint64_t start = end / page * page;
-  if (const int error = posix_fallocate(descriptor_, static_cast<off_t>(start), kWindowBytes)) {
+  int error = EINTR;
+  while (error == EINTR) {
+    error = posix_fallocate(descriptor_, static_cast<off_t>(start), kWindowBytes);
+  }
+  if (error != 0) {
     give_up(strerror(error));
     return false;
   }

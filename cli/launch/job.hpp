@@ -22,7 +22,7 @@ struct JobRequest {
   config::Mode mode = config::Mode::kAuto;
   std::string policy;  // path or shipped name; "" none
   bool frozen = false;
-  std::string plan_out;  // where the final plan goes; "": nowhere
+  std::string plan_out;      // where the final plan goes; "": nowhere
   std::string virtual_box;   // topology path or shipped name; "" real GPUs
   std::string trace_folder;  // "" none
   int processes = 0;         // 0: start the command once, without rank variables

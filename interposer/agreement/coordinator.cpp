@@ -1,5 +1,6 @@
 #include "interposer/agreement/coordinator.hpp"
 
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,10 +10,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
+#include <limits>
 #include <string>
 
 #include "config/diagnostics.hpp"
 #include "config/digest.hpp"
+#include "interposer/descriptors.hpp"
 #include "interposer/process_state.hpp"
 #include "interposer/refusal.hpp"
 
@@ -107,11 +111,21 @@ bool Coordinator::start() {
   sigset_t previous;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &previous);
-  std::thread([this] { serve(); }).detach();
+  try {
+    std::thread([this] { serve(); }).detach();
+    started_ = true;
+  } catch (const std::exception& error) {
+    BRAID_WARN(Agreement, "coordinator", "no helper thread (%s); communicators run as stock",
+               error.what());
+    ::close(listener_);
+    listener_ = -1;
+  }
   pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-  started_ = true;
-  failed_ = false;
-  return true;
+  if (started_) {
+    note_descriptor(listener_);
+    failed_ = false;
+  }
+  return started_;
 }
 
 void Coordinator::stamp(ncclUniqueId* id) {
@@ -177,60 +191,104 @@ void Coordinator::say_farewell(Meeting& meeting, const Token& token) {
 
 void Coordinator::serve() {
   RealCallGuard guard;  // nothing this thread does is the program's
-  for (;;) {
-    std::vector<pollfd> waiting;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      waiting.push_back({listener_, POLLIN, 0});
-      for (const auto& connection : connections_) {
-        waiting.push_back({connection->descriptor, POLLIN, 0});
-      }
+  try {
+    while (serve_once()) {
     }
-    if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) {
-      return;
-    }
+  } catch (const std::exception& error) {
+    BRAID_WARN(Agreement, "coordinator", "%s; the side channel is closed", error.what());
+  }
+  // No rank may be left waiting for an answer that will not come.
+  std::lock_guard<std::mutex> lock(mutex_);
+  while (!connections_.empty()) {
+    drop(connections_.size() - 1);
+  }
+  forget_descriptor(listener_);
+  ::close(listener_);
+  started_ = false;
+  failed_ = true;
+}
+
+bool Coordinator::serve_once() {
+  std::vector<pollfd> waiting;
+  {
     std::lock_guard<std::mutex> lock(mutex_);
-    if ((waiting[0].revents & POLLIN) != 0) {
-      const int accepted = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-      if (accepted >= 0 && connections_.size() < kMaxConnections) {
-        auto connection = std::make_unique<Connection>();
-        connection->descriptor = accepted;
-        connections_.push_back(std::move(connection));
-      } else if (accepted >= 0) {
-        ::close(accepted);
-      }
+    waiting.push_back({listener_, POLLIN, 0});
+    for (const auto& connection : connections_) {
+      waiting.push_back({connection->descriptor, POLLIN, 0});
     }
-    for (size_t i = 1; i < waiting.size(); ++i) {
-      if (waiting[i].revents == 0) {
-        continue;
-      }
-      const auto it = std::find_if(
-          connections_.begin(), connections_.end(),
-          [&](const auto& candidate) { return candidate->descriptor == waiting[i].fd; });
-      if (it == connections_.end()) {
-        continue;
-      }
-      Connection& connection = **it;
-      uint8_t bytes[4096];
-      const ssize_t count = ::recv(connection.descriptor, bytes, sizeof(bytes), 0);
-      bool keep = count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
-      if (count > 0) {
-        connection.buffer.insert(connection.buffer.end(), bytes, bytes + count);
-        bool bad = false;
-        while (keep) {
-          const std::optional<Message> message = take_message(&connection.buffer, &bad);
-          if (!message) {
-            break;
-          }
-          keep = handle(connection, *message);
-        }
-        keep = keep && !bad;
-      }
-      if (!keep) {
-        ::close(connection.descriptor);
-        connections_.erase(it);
-      }
+  }
+  if (poll(waiting.data(), waiting.size(), -1) < 0) {
+    return errno == EINTR || errno == EAGAIN;
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if ((waiting[0].revents & (POLLERR | POLLNVAL)) != 0) {
+    return false;
+  }
+  if ((waiting[0].revents & POLLIN) != 0) {
+    accept_connection();
+  }
+  for (size_t i = 1; i < waiting.size(); ++i) {
+    if (waiting[i].revents == 0) {
+      continue;
     }
+    const auto it =
+        std::find_if(connections_.begin(), connections_.end(),
+                     [&](const auto& candidate) { return candidate->descriptor == waiting[i].fd; });
+    if (it != connections_.end() && !read_from(**it)) {
+      drop(static_cast<size_t>(it - connections_.begin()));
+    }
+  }
+  return true;
+}
+
+void Coordinator::accept_connection() {
+  const int accepted = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (accepted < 0) {
+    // Out of descriptors: the connection stays queued, and trying again at once would only spin.
+    usleep(10000);
+    return;
+  }
+  if (connections_.size() >= kMaxConnections) {
+    ::close(accepted);
+    return;
+  }
+  const int on = 1;
+  setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  note_descriptor(accepted);
+  auto connection = std::make_unique<Connection>();
+  connection->descriptor = accepted;
+  connections_.push_back(std::move(connection));
+}
+
+bool Coordinator::read_from(Connection& connection) {
+  uint8_t bytes[4096];
+  const ssize_t count = ::recv(connection.descriptor, bytes, sizeof(bytes), 0);
+  if (count <= 0) {
+    return count < 0 && (errno == EAGAIN || errno == EINTR);
+  }
+  connection.buffer.insert(connection.buffer.end(), bytes, bytes + count);
+  bool bad = false;
+  while (const std::optional<Message> message = take_message(&connection.buffer, &bad)) {
+    if (!handle(connection, *message)) {
+      return false;
+    }
+  }
+  return !bad;
+}
+
+void Coordinator::drop(size_t index) {
+  const std::unique_ptr<Connection> dead = std::move(connections_[index]);
+  connections_.erase(connections_.begin() + static_cast<ptrdiff_t>(index));
+  forget_descriptor(dead->descriptor);
+  ::close(dead->descriptor);
+  // A meeting that was judged ends with its last connection.
+  const auto meeting = dead->checked_in ? meetings_.find(dead->token) : meetings_.end();
+  const bool others =
+      std::any_of(connections_.begin(), connections_.end(), [&](const auto& connection) {
+        return connection->checked_in && connection->token == dead->token;
+      });
+  if (meeting != meetings_.end() && meeting->second.judged && !others) {
+    meetings_.erase(meeting);
   }
 }
 
@@ -260,8 +318,12 @@ bool Coordinator::handle(Connection& connection, const Message& message) {
         // The real init has returned on one rank, so all ranks have entered it, and every rank with
         // braid checks in before: who is missing runs without braid.
         meeting.judged = true;
-        meeting.verdict = judge(meeting.check_ins, meeting.check_ins[connection.rank].n_ranks,
-                                own_process_digest());
+        // Any other result tells nothing of the ranks that are still on their way.
+        meeting.verdict = returned->result == ncclSuccess
+                              ? judge(meeting.check_ins, meeting.check_ins[connection.rank].n_ranks,
+                                      own_process_digest())
+                              : stock(Refusal::kNotAgreed, "the init did not succeed on rank " +
+                                                               std::to_string(connection.rank));
       }
       return send_message(connection.descriptor, MessageType::kVerdict, encode(meeting.verdict));
     }
@@ -294,7 +356,25 @@ bool Coordinator::answer_lease(Connection& connection, uint64_t from) {
   }
   meeting.ranges.push_back(range);
   connection.sent_until = range.to;
+  trim_ranges(meeting, connection.token);
   return send_message(connection.descriptor, MessageType::kLease, encode(range));
+}
+
+void Coordinator::trim_ranges(Meeting& meeting, const Token& token) {
+  // What every rank has been given is not asked for again.
+  uint64_t given_to_all = std::numeric_limits<uint64_t>::max();
+  size_t ranks = 0;
+  for (const auto& connection : connections_) {
+    if (connection->checked_in && connection->token == token) {
+      given_to_all = std::min(given_to_all, connection->sent_until);
+      ++ranks;
+    }
+  }
+  if (ranks == meeting.check_ins.size()) {
+    std::erase_if(meeting.ranges, [&](const PlanRange& range) {
+      return range.to <= given_to_all && range.to != meeting.ranges.back().to;
+    });
+  }
 }
 
 }  // namespace braid::interposer

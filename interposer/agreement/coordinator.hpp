@@ -64,6 +64,11 @@ class Coordinator {
   Coordinator() = default;
   bool start();
   void serve();
+  bool serve_once();  // false: the listener is broken
+  void accept_connection();
+  bool read_from(Connection& connection);  // false: the peer is gone or not one of ours
+  void drop(size_t index);
+  void trim_ranges(Meeting& meeting, const Token& token);
   bool handle(Connection& connection, const Message& message);
   bool answer_lease(Connection& connection, uint64_t from);
   void say_farewell(Meeting& meeting, const Token& token);

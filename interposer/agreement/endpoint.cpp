@@ -103,9 +103,9 @@ Endpoint choose_interface() {
   return chosen;
 }
 
-bool send_all(int descriptor, const uint8_t* bytes, size_t count) {
+bool send_all(int descriptor, const uint8_t* bytes, size_t count, int flags = 0) {
   while (count > 0) {
-    const ssize_t sent = ::send(descriptor, bytes, count, MSG_NOSIGNAL);
+    const ssize_t sent = ::send(descriptor, bytes, count, MSG_NOSIGNAL | flags);
     if (sent < 0 && errno == EINTR) {
       continue;
     }
@@ -192,7 +192,15 @@ Result<int> connect_to(const Endpoint& endpoint, int timeout_ms) {
   fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
   const int on = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  // A coordinator's host that vanishes is noticed within two minutes; one that is merely slow is
+  // not.
+  const int idle_seconds = 60;
+  const int interval_seconds = 15;
+  const int probes = 4;
   setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, &idle_seconds, sizeof(idle_seconds));
+  setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, &interval_seconds, sizeof(interval_seconds));
+  setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
   return descriptor;
 }
 
@@ -247,7 +255,8 @@ std::optional<Stamp> read_stamp(const ncclUniqueId& id) {
 bool send_message(int descriptor, MessageType type, const std::vector<uint8_t>& body) {
   const FrameHeader header{static_cast<uint32_t>(body.size()), static_cast<uint16_t>(type),
                            kFrameCheck};
-  return send_all(descriptor, reinterpret_cast<const uint8_t*>(&header), sizeof(header)) &&
+  return send_all(descriptor, reinterpret_cast<const uint8_t*>(&header), sizeof(header),
+                  body.empty() ? 0 : MSG_MORE) &&
          send_all(descriptor, body.data(), body.size());
 }
 

@@ -1,12 +1,13 @@
 #include "interposer/agreement/member.hpp"
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <utility>
 
 #include "config/diagnostics.hpp"
-#include "interposer/process_state.hpp"
+#include "interposer/descriptors.hpp"
 #include "interposer/refusal.hpp"
 
 namespace braid::interposer {
@@ -27,18 +28,25 @@ Member::Member(Member&& other) noexcept { *this = std::move(other); }
 Member& Member::operator=(Member&& other) noexcept {
   if (this != &other) {
     disconnect();
-    descriptor_ = std::exchange(other.descriptor_, -1);
+    descriptor_ = other.descriptor_.exchange(-1);
     token_ = other.token_;
     requested_ = other.requested_;
     closed_ = other.closed_;
+    lost_ = other.lost_;
   }
   return *this;
 }
 
 void Member::disconnect() {
-  if (descriptor_ >= 0) {
-    ::close(descriptor_);
-    descriptor_ = -1;
+  if (const int descriptor = descriptor_.exchange(-1); descriptor >= 0) {
+    forget_descriptor(descriptor);
+    ::close(descriptor);
+  }
+}
+
+void Member::interrupt() {
+  if (const int descriptor = descriptor_.load(); descriptor >= 0) {
+    ::shutdown(descriptor, SHUT_RDWR);
   }
 }
 
@@ -57,6 +65,7 @@ Member Member::check_in(const ncclUniqueId& id, CheckIn check_in) {
     return member;
   }
   member.descriptor_ = *descriptor;
+  note_descriptor(*descriptor);
   // Waits for the acknowledgement as long as the coordinator's process lives: giving up alone,
   // after the coordinator may have counted us, would leave the ranks disagreeing.
   const bool sent = send_message(member.descriptor_, MessageType::kCheckIn, encode(check_in));
@@ -85,23 +94,12 @@ Verdict Member::hear_verdict(ncclResult_t init_result) {
 }
 
 void Member::request_range(uint64_t from) {
-  if (requested_ || closed_) {
+  if (requested_ || closed_ || lost_) {
     return;
   }
   requested_ = descriptor_ >= 0 &&
                send_message(descriptor_, MessageType::kLeaseRequest, encode(LeaseRequest{from, 0}));
-  closed_ = !requested_;
-}
-
-std::optional<PlanRange> Member::take(const Message& message) {
-  requested_ = false;
-  if (message.type == MessageType::kLease) {
-    if (auto range = decode_plan_range(message.body)) {
-      return range;
-    }
-  }
-  closed_ = true;  // a farewell, or what is not ours
-  return std::nullopt;
+  lost_ = !requested_;
 }
 
 std::optional<PlanRange> Member::poll_range() {
@@ -119,15 +117,16 @@ std::optional<PlanRange> Member::wait_range() {
   if (!requested_) {
     return std::nullopt;
   }
+  requested_ = false;
   const std::optional<Message> message = receive_message(descriptor_);
-  if (!message) {
-    requested_ = false;
+  if (message && message->type == MessageType::kFarewell) {
     closed_ = true;
-    BRAID_WARN(Agreement, "agreement",
-               "the coordinator is gone; the communicator runs as stock from here on");
     return std::nullopt;
   }
-  return take(*message);
+  auto range = message && message->type == MessageType::kLease ? decode_plan_range(message->body)
+                                                               : std::nullopt;
+  lost_ = !range.has_value();
+  return range;
 }
 
 }  // namespace braid::interposer

@@ -3,6 +3,7 @@
 
 #include <nccl.h>
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 
@@ -34,19 +35,24 @@ class Member {
   void request_range(uint64_t from);
   /// The answer to request_range if it has come; `closed()` tells when none will.
   std::optional<PlanRange> poll_range();
-  /// Waits for the answer to request_range. Empty: stock from here on.
+  /// Waits for the answer to request_range. Empty: closed or lost.
   std::optional<PlanRange> wait_range();
   bool is_requested() const { return requested_; }
+  /// A farewell was received: stock from here on, on all ranks alike.
   bool is_closed() const { return closed_; }
+  /// The connection broke without a farewell: what the other ranks do cannot be known any more.
+  bool is_lost() const { return lost_; }
+  /// Ends any wait for the coordinator, from any thread (abort must not wait for us).
+  void interrupt();
 
  private:
-  std::optional<PlanRange> take(const Message& message);
   void disconnect();
 
-  int descriptor_ = -1;
+  std::atomic<int> descriptor_{-1};
   Token token_{};
   bool requested_ = false;
   bool closed_ = false;
+  bool lost_ = false;
 };
 
 }  // namespace braid::interposer

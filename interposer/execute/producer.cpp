@@ -25,11 +25,12 @@ namespace {
 
 // The side stream of a communicator: highest priority, so that a waiting part gets its SMs before
 // the GEMM's next wave; non-blocking, so that the legacy default stream does not order it.
-CUstream side_stream_of(CommunicatorState& state) {
+CUstream side_stream_of(CommunicatorState& state, CUstream beside) {
   const DriverApi* driver = driver_api();
   if (state.side_stream == nullptr && driver != nullptr) {
     int least = 0;
     int greatest = 0;
+    const StreamContext context(beside);
     RealCallGuard guard;
     driver->ctx_get_stream_priority_range(&least, &greatest);
     if (driver->stream_create_with_priority(&state.side_stream, CU_STREAM_NON_BLOCKING, greatest) !=
@@ -43,8 +44,8 @@ CUstream side_stream_of(CommunicatorState& state) {
 }
 
 ncclResult_t make_parts_in_order(CommunicatorState& state, const CollectiveCall& call,
-                                 const PlanEntry& plan) {
-  for (uint32_t part = 0; part < plan.parts(); ++part) {
+                                 const PlanEntry& plan, uint32_t first) {
+  for (uint32_t part = first; part < plan.parts(); ++part) {
     record_part(state, call, plan, part, call.stream);
     const ncclResult_t result =
         call_all_reduce_part(call, plan.boundaries[part], plan.boundaries[part + 1], call.stream);
@@ -85,12 +86,13 @@ ncclResult_t make_parts_early(CommunicatorState& state, const CollectiveCall& ca
   // the caller's, the events of its parts stand for that.
   if (!BRAID_MUTATE_SKIP_PRIOR_WORK && start.before_wait != nullptr &&
       !wait_for(side, start.before_wait)) {
-    return ncclUnhandledCudaError;
+    return make_parts_in_order(state, call, plan, 0);
   }
   ncclResult_t result = ncclSuccess;
   for (uint32_t part = 0; part < plan.parts() && result == ncclSuccess; ++part) {
     if (!wait_for(side, event_covering(*start.gemm, plan.boundaries[part + 1]))) {
-      result = ncclUnhandledCudaError;
+      // The agreed calls are made all the same: the other ranks make theirs.
+      result = make_parts_in_order(state, call, plan, part);
       break;
     }
     record_part(state, call, plan, part, side);
@@ -128,24 +130,26 @@ bool may_overtake(const SplitGemm& gemm, const CollectiveCall& call, Refusal* wh
 }
 
 ncclResult_t execute_in_parts(CommunicatorState& state, const CollectiveCall& call,
-                              const PlanEntry& plan) {
+                              const PlanEntry& plan, bool may_start_early) {
   Refusal why = Refusal::kResources;
   CUstream side = nullptr;
   CUevent join = nullptr;
   EarlyStart start;
-  if (is_capturing(call.stream)) {
+  if (!may_start_early) {
+    why = Refusal::kSeveralStreams;
+  } else if (is_capturing(call.stream)) {
     why = Refusal::kCapture;
+  } else if (is_default_stream(call.stream) && current_device() != state.device) {
+    why = Refusal::kResources;  // the handle means another device's stream to NCCL than to us
   } else if (!is_coverage_complete()) {
     why = Refusal::kCoverage;
   } else {
     start = StreamLedger::instance().find_early_start(call.stream);
     if (start.gemm == nullptr) {
       why = start.refusal;
-    } else if (start.gemm->device != state.device || !may_overtake(*start.gemm, call, &why)) {
-      start.gemm = nullptr;
-    } else {
-      side = side_stream_of(state);
-      join = EventPool::acquire(state.device);
+    } else if (start.gemm->device == state.device && may_overtake(*start.gemm, call, &why)) {
+      side = side_stream_of(state, call.stream);
+      join = EventPool::acquire(state.device, call.stream);
     }
   }
   const bool early = side != nullptr && join != nullptr;
@@ -154,7 +158,7 @@ ncclResult_t execute_in_parts(CommunicatorState& state, const CollectiveCall& ca
   }
   record_rewrite(state, plan, early);
   const ncclResult_t result = early ? make_parts_early(state, call, plan, start, side, join)
-                                    : make_parts_in_order(state, call, plan);
+                                    : make_parts_in_order(state, call, plan, 0);
   EventPool::release(state.device, join);
   if (result != ncclSuccess) {
     BRAID_WARN(Nccl, "producer", "an AllReduce in %u parts failed with NCCL error %d", plan.parts(),

@@ -10,7 +10,7 @@ namespace braid::interposer {
 /// can be proven that nothing is overtaken but the rest of the GEMM; else one after the other on
 /// the caller's stream. Which calls are made depends on `plan` alone (design, rule 2).
 ncclResult_t execute_in_parts(CommunicatorState& state, const CollectiveCall& call,
-                              const PlanEntry& plan);
+                              const PlanEntry& plan, bool may_start_early = true);
 
 /// Rule 3: may parts of `call` run while later parts of `gemm` still run? The parts' writes must
 /// not touch what the GEMM reads or writes, but for the tracked output itself, in place; and what

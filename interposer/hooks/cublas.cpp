@@ -28,7 +28,7 @@ cublasStatus_t plain_gemm(RealFunction<PlainGemm<Element, Index>>& real, EntryPo
                           cublasOperation_t transa, cublasOperation_t transb, Index m, Index n,
                           Index k, const Element* alpha, const Element* a, Index lda,
                           const Element* b, Index ldb, const Element* beta, Element* c, Index ldc) {
-  auto* function = real.get();
+  auto* function = real.get(return_address);
   if (function == nullptr) {
     return CUBLAS_STATUS_NOT_INITIALIZED;
   }
@@ -65,7 +65,7 @@ cublasStatus_t gemm_ex(RealFunction<GemmEx<Index>>& real, const void* return_add
                        cudaDataType type_a, Index lda, const void* b, cudaDataType type_b,
                        Index ldb, const void* beta, void* c, cudaDataType type_c, Index ldc,
                        cublasComputeType_t compute, cublasGemmAlgo_t algorithm) {
-  auto* function = real.get();
+  auto* function = real.get(return_address);
   if (function == nullptr) {
     return CUBLAS_STATUS_NOT_INITIALIZED;
   }
@@ -184,7 +184,7 @@ BRAID_GEMM_EX(cublasGemmEx_64, int64_t)
       Index batchCount, cublasComputeType_t computeType, cublasGemmAlgo_t algo) {                  \
     static RealFunction<StridedGemmEx<Index>> real(Library::kCublas, #name);                       \
     return whole_gemm(                                                                             \
-        real.get(),                                                                                \
+        real.get(__builtin_return_address(0)),                                                     \
         describe<Index>(m, n, k, batchCount, Atype, Ctype, C, __builtin_return_address(0)),        \
         handle, transa, transb, m, n, k, alpha, A, Atype, lda, strideA, B, Btype, ldb, strideB,    \
         beta, C, Ctype, ldc, strideC, batchCount, computeType, algo);                              \
@@ -219,7 +219,7 @@ cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOpera
                     int batchCount, cublasComputeType_t computeType, cublasGemmAlgo_t algo) {
   static RealFunction<BatchedGemmEx> real(Library::kCublas, "cublasGemmBatchedEx");
   return whole_gemm(
-      real.get(),
+      real.get(__builtin_return_address(0)),
       describe<int>(m, n, k, batchCount, Atype, Ctype, nullptr, __builtin_return_address(0)),
       handle, transa, transb, m, n, k, alpha, Aarray, Atype, lda, Barray, Btype, ldb, beta, Carray,
       Ctype, ldc, batchCount, computeType, algo);
@@ -229,7 +229,7 @@ BRAID_EXPORT cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void* w
                                                   size_t workspaceSizeInBytes) {
   static RealFunction<decltype(::cublasSetWorkspace_v2)> real(Library::kCublas,
                                                               "cublasSetWorkspace_v2");
-  auto* function = real.get();
+  auto* function = real.get(__builtin_return_address(0));
   if (function == nullptr) {
     return CUBLAS_STATUS_NOT_INITIALIZED;
   }
@@ -292,7 +292,7 @@ BRAID_EXPORT cublasStatus_t cublasLtMatmul(
     cublasLtMatrixLayout_t Ddesc, const cublasLtMatmulAlgo_t* algo, void* workspace,
     size_t workspaceSizeInBytes, cudaStream_t stream) {
   static RealFunction<decltype(::cublasLtMatmul)> real(Library::kCublasLt, "cublasLtMatmul");
-  auto* function = real.get();
+  auto* function = real.get(__builtin_return_address(0));
   if (function == nullptr) {
     return CUBLAS_STATUS_NOT_INITIALIZED;
   }

@@ -24,14 +24,19 @@ bool should_observe() {
 
 // Forwards, and observes after a call that was made.
 template <typename Signature, typename Observe, typename... Arguments>
-cudaError_t forward(RealFunction<Signature>& real, const Observe& observe, Arguments... arguments) {
-  auto* function = real.get();
+cudaError_t forward(RealFunction<Signature>& real, const void* caller, const Observe& observe,
+                    Arguments... arguments) {
+  auto* function = real.get(caller);
   if (function == nullptr) {
     return cudaErrorSharedObjectSymbolNotFound;
   }
   const cudaError_t result = function(arguments...);
   if (should_observe()) {
-    observe();
+    try {
+      observe();
+    } catch (...) {
+      observe_unknown_work();  // no memory to note it by
+    }
   }
   return result;
 }
@@ -67,8 +72,9 @@ BRAID_EXPORT cudaError_t cudaLaunchKernel(const void* func, dim3 gridDim, dim3 b
   using Launch = cudaError_t(const void*, dim3, dim3, void**, size_t, cudaStream_t);
   static RealFunction<Launch> real(Library::kCudart, "cudaLaunchKernel");
   return forward(
-      real, [&] { observe_kernel(driver_stream(stream), shape_of(gridDim, blockDim, sharedMem)); },
-      func, gridDim, blockDim, args, sharedMem, stream);
+      real, __builtin_return_address(0),
+      [&] { observe_kernel(driver_stream(stream), shape_of(gridDim, blockDim, sharedMem)); }, func,
+      gridDim, blockDim, args, sharedMem, stream);
 }
 
 BRAID_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* func,
@@ -76,7 +82,7 @@ BRAID_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, c
   using Launch = cudaError_t(const cudaLaunchConfig_t*, const void*, void**);
   static RealFunction<Launch> real(Library::kCudart, "cudaLaunchKernelExC");
   return forward(
-      real,
+      real, __builtin_return_address(0),
       [&] {
         observe_kernel(driver_stream(config->stream),
                        shape_of(config->gridDim, config->blockDim, config->dynamicSmemBytes));
@@ -88,74 +94,82 @@ BRAID_EXPORT cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t coun
                                          cudaMemcpyKind kind, cudaStream_t stream) {
   BRAID_REAL(cudaMemcpyAsync);
   return forward(
-      real, [&] { observe_copy(driver_stream(stream), count, kind_of(kind), true); }, dst, src,
-      count, kind, stream);
+      real, __builtin_return_address(0),
+      [&] { observe_copy(driver_stream(stream), count, kind_of(kind), true); }, dst, src, count,
+      kind, stream);
 }
 
 BRAID_EXPORT cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
   BRAID_REAL(cudaMemcpy);
   return forward(
-      real, [&] { observe_copy(nullptr, count, kind_of(kind), false); }, dst, src, count, kind);
+      real, __builtin_return_address(0),
+      [&] { observe_copy(nullptr, count, kind_of(kind), false); }, dst, src, count, kind);
 }
 
 BRAID_EXPORT cudaError_t cudaMemsetAsync(void* devPtr, int value, size_t count,
                                          cudaStream_t stream) {
   BRAID_REAL(cudaMemsetAsync);
   return forward(
-      real, [&] { observe_copy(driver_stream(stream), count, CopyKind::kMemset, true); }, devPtr,
-      value, count, stream);
+      real, __builtin_return_address(0),
+      [&] { observe_copy(driver_stream(stream), count, CopyKind::kMemset, true); }, devPtr, value,
+      count, stream);
 }
 
 BRAID_EXPORT cudaError_t cudaMemset(void* devPtr, int value, size_t count) {
   BRAID_REAL(cudaMemset);
   return forward(
-      real, [&] { observe_copy(nullptr, count, CopyKind::kMemset, true); }, devPtr, value, count);
+      real, __builtin_return_address(0),
+      [&] { observe_copy(nullptr, count, CopyKind::kMemset, true); }, devPtr, value, count);
 }
 
 BRAID_EXPORT cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void* userData) {
   BRAID_REAL(cudaLaunchHostFunc);
   return forward(
-      real, [&] { observe_host_function(driver_stream(stream)); }, stream, fn, userData);
+      real, __builtin_return_address(0), [&] { observe_host_function(driver_stream(stream)); },
+      stream, fn, userData);
 }
 
 BRAID_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   BRAID_REAL(cudaEventRecord);
   return forward(
-      real, [&] { observe_event_record(driver_event(event), driver_stream(stream)); }, event,
-      stream);
+      real, __builtin_return_address(0),
+      [&] { observe_event_record(driver_event(event), driver_stream(stream)); }, event, stream);
 }
 
 BRAID_EXPORT cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
                                                   unsigned int flags) {
   BRAID_REAL(cudaEventRecordWithFlags);
   return forward(
-      real, [&] { observe_event_record(driver_event(event), driver_stream(stream)); }, event,
-      stream, flags);
+      real, __builtin_return_address(0),
+      [&] { observe_event_record(driver_event(event), driver_stream(stream)); }, event, stream,
+      flags);
 }
 
 BRAID_EXPORT cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                              unsigned int flags) {
   BRAID_REAL(cudaStreamWaitEvent);
   return forward(
-      real, [&] { observe_wait(driver_stream(stream), driver_event(event)); }, stream, event,
-      flags);
+      real, __builtin_return_address(0),
+      [&] { observe_wait(driver_stream(stream), driver_event(event)); }, stream, event, flags);
 }
 
 BRAID_EXPORT cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   BRAID_REAL(cudaStreamSynchronize);
   return forward(
-      real, [&] { observe_host_wait_stream(driver_stream(stream)); }, stream);
+      real, __builtin_return_address(0), [&] { observe_host_wait_stream(driver_stream(stream)); },
+      stream);
 }
 
 BRAID_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   BRAID_REAL(cudaEventSynchronize);
   return forward(
-      real, [&] { observe_host_wait_event(driver_event(event)); }, event);
+      real, __builtin_return_address(0), [&] { observe_host_wait_event(driver_event(event)); },
+      event);
 }
 
 BRAID_EXPORT cudaError_t cudaDeviceSynchronize() {
   BRAID_REAL(cudaDeviceSynchronize);
-  return forward(real, [] { observe_host_wait_device(); });
+  return forward(real, __builtin_return_address(0), [] { observe_host_wait_device(); });
 }
 
 BRAID_EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -164,7 +178,7 @@ BRAID_EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     observe_stream_destroyed(driver_stream(stream));
   }
   return forward(
-      real, [] {}, stream);
+      real, __builtin_return_address(0), [] {}, stream);
 }
 
 BRAID_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
@@ -173,5 +187,5 @@ BRAID_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
     observe_event_destroyed(driver_event(event));
   }
   return forward(
-      real, [] {}, event);
+      real, __builtin_return_address(0), [] {}, event);
 }

@@ -90,11 +90,7 @@ void observe_call(const DriverCall& call) {
   }
 }
 
-void CUPTIAPI on_driver_call(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                             const void* data) {
-  if (domain != CUPTI_CB_DOMAIN_DRIVER_API || !should_intercept()) {
-    return;
-  }
+void observe_driver_call(CUpti_CallbackId id, const void* data) {
   const auto* info = static_cast<const CUpti_CallbackData*>(data);
   DriverCall call;
   if (!read_driver_call(id, info->functionParams, &call)) {
@@ -116,6 +112,18 @@ void CUPTIAPI on_driver_call(void* /*user*/, CUpti_CallbackDomain domain, CUpti_
   if (!destroyed) {
     call.shape.name = info->symbolName;
     observe_call(call);
+  }
+}
+
+void CUPTIAPI on_driver_call(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                             const void* data) {
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API || !should_intercept()) {
+    return;
+  }
+  try {
+    observe_driver_call(id, data);
+  } catch (...) {
+    observe_unknown_work();  // no memory to note it by: it may have been anything
   }
 }
 
@@ -199,6 +207,21 @@ cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, 
   }
   auto* function = real.get();
   return function != nullptr ? function(subscriber, callback, userdata)
+                             : CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+extern "C" __attribute__((visibility("default"))) CUptiResult CUPTIAPI
+cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* userdata,
+                  CUpti_SubscriberParams* params) {
+  namespace bi = braid::interposer;
+  using Subscribe =
+      CUptiResult(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*, CUpti_SubscriberParams*);
+  static bi::RealFunction<Subscribe> real(bi::Library::kCupti, "cuptiSubscribe_v2");
+  if (bi::should_intercept()) {
+    bi::stop_coverage("another profiler subscribes");
+  }
+  auto* function = real.get();
+  return function != nullptr ? function(subscriber, callback, userdata, params)
                              : CUPTI_ERROR_NOT_INITIALIZED;
 }
 

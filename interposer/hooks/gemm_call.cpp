@@ -111,6 +111,27 @@ void record_gemm(const GemmCall& call, CUstream stream, int64_t columns, const v
   recorder.record(identity.device, trace::RecordType::kGemm, flags, identity.id, record);
 }
 
+const void* columns_of_b(const GemmCall& call, int64_t first) {
+  const int64_t step = call.transpose_b == CUBLAS_OP_N ? call.ldb : 1;
+  return static_cast<const char*>(call.b) +
+         static_cast<uint64_t>(first * step) * bytes_of(call.type_b);
+}
+
+void* columns_of_c(const GemmCall& call, int64_t first) {
+  return static_cast<char*>(call.c) +
+         static_cast<uint64_t>(first * call.ldc) * bytes_of(call.type_c);
+}
+
+// A library may need, or choose a faster kernel for, operands aligned to 16 bytes: a part must not
+// be worse off than the whole.
+bool keeps_alignment(const GemmCall& call, int64_t first) {
+  const auto misalignment = [](const void* a, const void* b) {
+    return (reinterpret_cast<uint64_t>(a) ^ reinterpret_cast<uint64_t>(b)) % 16;
+  };
+  return misalignment(call.b, columns_of_b(call, first)) == 0 &&
+         misalignment(call.c, columns_of_c(call, first)) == 0;
+}
+
 // Where to cut, in columns: the boundaries of the agreed collective, if they are whole rows of this
 // output. Empty: run whole.
 std::vector<int64_t> find_cuts(const GemmCall& call, CUstream stream, int device,
@@ -132,20 +153,12 @@ std::vector<int64_t> find_cuts(const GemmCall& call, CUstream stream, int device
       return {};
     }
     cuts.push_back(static_cast<int64_t>(boundary / static_cast<uint64_t>(call.m)));
+    if (!keeps_alignment(call, cuts.back())) {
+      return {};
+    }
   }
   *boundaries = plan->boundaries;
   return cuts;
-}
-
-const void* columns_of_b(const GemmCall& call, int64_t first) {
-  const int64_t step = call.transpose_b == CUBLAS_OP_N ? call.ldb : 1;
-  return static_cast<const char*>(call.b) +
-         static_cast<uint64_t>(first * step) * bytes_of(call.type_b);
-}
-
-void* columns_of_c(const GemmCall& call, int64_t first) {
-  return static_cast<char*>(call.c) +
-         static_cast<uint64_t>(first * call.ldc) * bytes_of(call.type_c);
 }
 
 std::shared_ptr<SplitGemm> prepare_split(const GemmCall& call, CUstream stream, int device,
@@ -157,7 +170,7 @@ std::shared_ptr<SplitGemm> prepare_split(const GemmCall& call, CUstream stream, 
   split->operands = operands_of(call);
   split->boundaries = std::move(boundaries);
   for (size_t part = 0; part + 1 < split->boundaries.size(); ++part) {
-    CUevent event = EventPool::acquire(device);
+    CUevent event = EventPool::acquire(device, stream);
     if (event == nullptr) {
       return nullptr;
     }
@@ -216,9 +229,11 @@ void note_workspace(cublasHandle_t handle, void* workspace, uint64_t bytes) {
   all.by_handle[handle] = {begin, begin + bytes};
 }
 
-cublasStatus_t carry_out_gemm(const GemmCall& call, const IssueColumns& issue) {
+namespace {
+
+cublasStatus_t carry_out(const GemmCall& call, const IssueColumns& issue) {
   const CUstream stream = stream_of(call.handle);
-  const int device = current_device();
+  const int device = StreamLedger::instance().identify(stream).device;
   StreamLedger& ledger = StreamLedger::instance();
   std::vector<uint64_t> boundaries;
   std::vector<int64_t> cuts;
@@ -228,6 +243,7 @@ cublasStatus_t carry_out_gemm(const GemmCall& call, const IssueColumns& issue) {
     split = cuts.size() > 2 ? prepare_split(call, stream, device, boundaries) : nullptr;
   }
 
+  const StreamMark begin = ledger.mark(stream);
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
   if (split == nullptr) {
     {
@@ -246,19 +262,22 @@ cublasStatus_t carry_out_gemm(const GemmCall& call, const IssueColumns& issue) {
       {
         RealCallGuard guard;
         status = issue(first, count, columns_of_b(call, first), columns_of_c(call, first));
-        if (status == CUBLAS_STATUS_SUCCESS &&
+        // Without its event nothing may start early; the GEMM itself is complete all the same.
+        if (status == CUBLAS_STATUS_SUCCESS && split != nullptr &&
             driver->event_record(split->events[part], stream) != CUDA_SUCCESS) {
-          status = CUBLAS_STATUS_EXECUTION_FAILED;
+          split = nullptr;
         }
       }
       if (status == CUBLAS_STATUS_SUCCESS) {
         record_gemm(call, stream, count, columns_of_c(call, first), trace::kIssuedByBraid,
                     static_cast<uint32_t>(part));
-        record_event_record(stream, split->events[part]);
+        if (split != nullptr) {
+          record_event_record(stream, split->events[part]);
+        }
       }
     }
   }
-  ledger.note_gemm(stream, status == CUBLAS_STATUS_SUCCESS ? split : nullptr);
+  ledger.note_gemm(stream, begin, status == CUBLAS_STATUS_SUCCESS ? split : nullptr);
   if (call.ldc == call.m && status == CUBLAS_STATUS_SUCCESS) {
     const GemmShape shape{static_cast<uint64_t>(call.n), static_cast<uint64_t>(call.m),
                           static_cast<uint64_t>(call.k),
@@ -269,9 +288,22 @@ cublasStatus_t carry_out_gemm(const GemmCall& call, const IssueColumns& issue) {
   return status;
 }
 
-void note_whole_gemm(const WholeGemm& gemm) {
+}  // namespace
+
+cublasStatus_t carry_out_gemm(const GemmCall& call, const IssueColumns& issue) {
+  try {
+    return carry_out(call, issue);
+  } catch (...) {
+    return CUBLAS_STATUS_ALLOC_FAILED;  // nothing but memory can fail so; it must not leave through
+                                        // C
+  }
+}
+
+namespace {
+
+void note_whole(const WholeGemm& gemm) {
   StreamLedger& ledger = StreamLedger::instance();
-  ledger.note_gemm(gemm.stream, nullptr);
+  ledger.note_gemm(gemm.stream, ledger.mark(gemm.stream), nullptr);
   Recorder& recorder = Recorder::instance();
   if (!recorder.is_enabled()) {
     return;
@@ -289,6 +321,16 @@ void note_whole_gemm(const WholeGemm& gemm) {
   record.epilogue = gemm.epilogue;
   record.call_site = static_cast<uint32_t>(find_call_site(gemm.return_address));
   recorder.record(identity.device, trace::RecordType::kGemm, 0, identity.id, record);
+}
+
+}  // namespace
+
+void note_whole_gemm(const WholeGemm& gemm) {
+  try {
+    note_whole(gemm);
+  } catch (...) {
+    StreamLedger::instance().note_unknown_work();  // no memory to note it by
+  }
 }
 
 }  // namespace braid::interposer

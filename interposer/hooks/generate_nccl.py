@@ -17,7 +17,7 @@ OVERRIDDEN = {
     "ncclCommInitAll", "ncclCommFinalize", "ncclCommDestroy", "ncclCommAbort", "ncclCommSplit",
     "ncclCommShrink", "ncclGetLastError", "ncclAllReduce", "ncclAllGather", "ncclReduceScatter",
     "ncclReduce", "ncclBroadcast", "ncclBcast", "ncclAlltoAll", "ncclGather", "ncclScatter",
-    "ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd",
+    "ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd", "ncclGroupSimulateEnd",
 }
 
 PROTOTYPE = re.compile(r"^\s*(ncclResult_t|const char\s*\*)\s+(nccl\w+)\s*\(([^)]*)\)\s*;", re.M)
@@ -45,8 +45,14 @@ def wrapper(result, name, arguments):
     missing = "nullptr" if result.endswith("*") else "report_missing(\"%s\")" % name
     lines = [f"BRAID_EXPORT {result} {name}({declared}) {{"]
     if name in OVERRIDDEN:
+        failed = "\"out of memory in braid\"" if result.endswith("*") else "ncclSystemError"
         lines.append("  if (should_intercept()) {")
-        lines.append(f"    return hooks::{name}({passed});")
+        lines.append("    // No exception leaves through the C interface; the only ones are bad_alloc's kind.")
+        lines.append("    try {")
+        lines.append(f"      return hooks::{name}({passed});")
+        lines.append("    } catch (...) {")
+        lines.append(f"      return {failed};")
+        lines.append("    }")
         lines.append("  }")
     lines.append(f"  static RealFunction<decltype({name})> real(Library::kNccl, \"{name}\");")
     lines.append("  auto* function = real.get();")

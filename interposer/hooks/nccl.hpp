@@ -57,6 +57,7 @@ ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int
 // groups (hooks/nccl_groups.cpp)
 ncclResult_t ncclGroupStart();
 ncclResult_t ncclGroupEnd();
+ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
 
 }  // namespace hooks
 }  // namespace braid::interposer

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "config/diagnostics.hpp"
 #include "interposer/execute/producer.hpp"
 #include "interposer/execute/record_calls.hpp"
 #include "interposer/hooks/nccl.hpp"
@@ -49,9 +50,9 @@ void learn_pair(CommunicatorState& state, const CollectiveCall& call, const Sign
 }
 
 // The call as it stands.
-template <typename RealCall>
+template <typename Call>
 ncclResult_t make_whole(const CommunicatorState* state, const CollectiveCall& call,
-                        const RealCall& real_call) {
+                        const Call& real_call) {
   record_collective(state, call, false);
   ncclResult_t result = ncclSuccess;
   {
@@ -65,32 +66,53 @@ ncclResult_t make_whole(const CommunicatorState* state, const CollectiveCall& ca
   return result;
 }
 
-template <typename RealCall>
-ncclResult_t carry_out(const CollectiveCall& call, const RealCall& real_call) {
+template <typename Call>
+ncclResult_t carry_out(const CollectiveCall& call, const Call& real_call) {
   const std::shared_ptr<CommunicatorState> state =
       CommunicatorRegistry::instance().find(call.communicator);
   if (state == nullptr || is_point_to_point(call.function)) {
     return make_whole(state.get(), call, real_call);
   }
   refresh_metrics();
+  const bool grouped = thread_state().group_depth > 0;
   const Signature signature = call.signature();
-  const std::shared_ptr<const PlanEntry> plan = state->take_plan(signature);
+  bool lost = false;
+  const std::shared_ptr<const PlanEntry> plan = state->take_plan(signature, &lost);
+  if (lost) {
+    BRAID_LOG_FIRST(
+        4, kWarn, Agreement, "nccl",
+        "the side channel of a communicator broke: what its other ranks do is not known, "
+        "so its collectives fail from here on");
+    return ncclRemoteError;
+  }
+  if (grouped) {
+    note_grouped_count(state);
+  }
   if (state->active) {
     learn_pair(*state, call, signature);
   }
-  if (plan == nullptr) {
-    if (may_rewrite()) {
-      refusals().count(state->active ? state->reason_for_whole(signature) : state->stock_reason);
-    }
-    return make_whole(state.get(), call, real_call);
+  if (plan == nullptr && may_rewrite()) {
+    refusals().count(state->active ? state->reason_for_whole(signature) : state->stock_reason);
   }
-  record_collective(state.get(), call, true);
-  if (thread_state().group_depth > 0) {
-    defer_to_group_end(state, call, plan);
+  if (grouped && (plan != nullptr || is_deferring(*state))) {
+    record_collective(state.get(), call, plan != nullptr);
+    defer_to_group_end(state, call, plan, real_call);
     return ncclSuccess;
   }
+  if (plan == nullptr) {
+    const ncclResult_t result = make_whole(state.get(), call, real_call);
+    // A call NCCL refused was not made, and the other ranks may not even have tried.
+    if (result != ncclSuccess && result != ncclInProgress && !grouped) {
+      state->uncount(1);
+    }
+    return result;
+  }
+  record_collective(state.get(), call, true);
   const ncclResult_t result = execute_in_parts(*state, call, *plan);
   StreamLedger::instance().note_work(call.stream);
+  if (result == ncclInvalidArgument) {
+    state->uncount(1);  // refused before the first part
+  }
   return result;
 }
 
@@ -111,7 +133,7 @@ ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
   BRAID_REAL(ncclAllReduce)
   return carry_out(
       describe(Function::kAllReduce, sendbuff, recvbuff, count, datatype, op, 0, comm, stream),
-      [&] { return function(sendbuff, recvbuff, count, datatype, op, comm, stream); });
+      [=] { return function(sendbuff, recvbuff, count, datatype, op, comm, stream); });
 }
 
 ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount,
@@ -119,7 +141,7 @@ ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcoun
   BRAID_REAL(ncclAllGather)
   return carry_out(describe(Function::kAllGather, sendbuff, recvbuff, sendcount, datatype, ncclSum,
                             0, comm, stream),
-                   [&] { return function(sendbuff, recvbuff, sendcount, datatype, comm, stream); });
+                   [=] { return function(sendbuff, recvbuff, sendcount, datatype, comm, stream); });
 }
 
 ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
@@ -129,7 +151,7 @@ ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recv
   return carry_out(
       describe(Function::kReduceScatter, sendbuff, recvbuff, recvcount, datatype, op, 0, comm,
                stream),
-      [&] { return function(sendbuff, recvbuff, recvcount, datatype, op, comm, stream); });
+      [=] { return function(sendbuff, recvbuff, recvcount, datatype, op, comm, stream); });
 }
 
 ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
@@ -137,7 +159,7 @@ ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, nccl
   BRAID_REAL(ncclReduce)
   return carry_out(
       describe(Function::kReduce, sendbuff, recvbuff, count, datatype, op, root, comm, stream),
-      [&] { return function(sendbuff, recvbuff, count, datatype, op, root, comm, stream); });
+      [=] { return function(sendbuff, recvbuff, count, datatype, op, root, comm, stream); });
 }
 
 ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count,
@@ -147,7 +169,7 @@ ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count,
   return carry_out(
       describe(Function::kBroadcast, sendbuff, recvbuff, count, datatype, ncclSum, root, comm,
                stream),
-      [&] { return function(sendbuff, recvbuff, count, datatype, root, comm, stream); });
+      [=] { return function(sendbuff, recvbuff, count, datatype, root, comm, stream); });
 }
 
 ncclResult_t ncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
@@ -155,7 +177,7 @@ ncclResult_t ncclBcast(void* buff, size_t count, ncclDataType_t datatype, int ro
   BRAID_REAL(ncclBcast)
   return carry_out(
       describe(Function::kBroadcast, buff, buff, count, datatype, ncclSum, root, comm, stream),
-      [&] { return function(buff, count, datatype, root, comm, stream); });
+      [=] { return function(buff, count, datatype, root, comm, stream); });
 }
 
 ncclResult_t ncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count,
@@ -163,7 +185,7 @@ ncclResult_t ncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count,
   BRAID_REAL(ncclAlltoAll)
   return carry_out(
       describe(Function::kAllToAll, sendbuff, recvbuff, count, datatype, ncclSum, 0, comm, stream),
-      [&] { return function(sendbuff, recvbuff, count, datatype, comm, stream); });
+      [=] { return function(sendbuff, recvbuff, count, datatype, comm, stream); });
 }
 
 ncclResult_t ncclGather(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
@@ -171,7 +193,7 @@ ncclResult_t ncclGather(const void* sendbuff, void* recvbuff, size_t count, nccl
   BRAID_REAL(ncclGather)
   return carry_out(
       describe(Function::kGather, sendbuff, recvbuff, count, datatype, ncclSum, root, comm, stream),
-      [&] { return function(sendbuff, recvbuff, count, datatype, root, comm, stream); });
+      [=] { return function(sendbuff, recvbuff, count, datatype, root, comm, stream); });
 }
 
 ncclResult_t ncclScatter(const void* sendbuff, void* recvbuff, size_t count,
@@ -180,7 +202,7 @@ ncclResult_t ncclScatter(const void* sendbuff, void* recvbuff, size_t count,
   return carry_out(
       describe(Function::kScatter, sendbuff, recvbuff, count, datatype, ncclSum, root, comm,
                stream),
-      [&] { return function(sendbuff, recvbuff, count, datatype, root, comm, stream); });
+      [=] { return function(sendbuff, recvbuff, count, datatype, root, comm, stream); });
 }
 
 ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype, int peer,
@@ -188,7 +210,7 @@ ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatyp
   BRAID_REAL(ncclSend)
   return carry_out(
       describe(Function::kSend, sendbuff, nullptr, count, datatype, ncclSum, peer, comm, stream),
-      [&] { return function(sendbuff, count, datatype, peer, comm, stream); });
+      [=] { return function(sendbuff, count, datatype, peer, comm, stream); });
 }
 
 ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer,
@@ -196,7 +218,7 @@ ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int
   BRAID_REAL(ncclRecv)
   return carry_out(
       describe(Function::kRecv, nullptr, recvbuff, count, datatype, ncclSum, peer, comm, stream),
-      [&] { return function(recvbuff, count, datatype, peer, comm, stream); });
+      [=] { return function(recvbuff, count, datatype, peer, comm, stream); });
 }
 
 #undef BRAID_REAL

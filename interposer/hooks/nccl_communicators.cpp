@@ -47,6 +47,10 @@ std::string name_in(const ncclConfig_t* config) {
 }
 
 bool is_nonblocking(const ncclConfig_t* config) {
+  // The variable beats the config.
+  if (const char* value = std::getenv("NCCL_COMM_BLOCKING")) {
+    return std::string(value) == "0";
+  }
   constexpr size_t kEnd = offsetof(ncclConfig_t, blocking) + sizeof(config->blocking);
   return config != nullptr && config->size >= kEnd && config->blocking == 0;
 }
@@ -164,8 +168,16 @@ ncclResult_t init_rank(ncclComm_t* comm, int n_ranks, const ncclUniqueId& id, in
     }
     return result;
   }
+  if (result == ncclInProgress) {
+    // Nonblocking by a setting we do not read: this rank's report that the init has not succeeded
+    // makes the verdict stock.
+    state->stock_reason = Refusal::kNonblocking;
+  }
   const Verdict verdict = member.hear_verdict(result);
   if (result != ncclSuccess) {
+    if (began && comm != nullptr) {
+      publish(state, *comm, true);
+    }
     return result;
   }
   if (verdict.kind == VerdictKind::kFail || policy_error()) {
@@ -185,6 +197,7 @@ ncclResult_t init_rank(ncclComm_t* comm, int n_ranks, const ncclUniqueId& id, in
                name_of(state->stock_reason), verdict.reason.c_str());
   }
   publish(state, *comm, false);
+  g_last_error.store(nullptr);
   return result;
 }
 
@@ -193,6 +206,9 @@ void retire(ncclComm_t comm, bool aborted) {
   const auto state = CommunicatorRegistry::instance().remove(comm);
   if (state == nullptr) {
     return;
+  }
+  if (aborted) {
+    state->interrupt();
   }
   // Abort must never wait for us: no farewell, the decider sees that the communicator is gone.
   if (state->active && !aborted) {

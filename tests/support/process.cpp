@@ -136,8 +136,9 @@ Variables virtual_box(const std::string& topology) {
       std::string(BRAID_SOURCE_DIR) + "/config/topologies/" + topology + ".xml";
   variables["OPENBLAS_NUM_THREADS"] = "1";
 #ifdef BRAID_SANITIZED
-  // A preloaded library comes before the sanitizer's runtime, which is as it must be here. The programs
-  // end with communicators and devices in use, as training jobs do: what they hold is not a leak.
+  // A preloaded library comes before the sanitizer's runtime, which is as it must be here. The
+  // programs end with communicators and devices in use, as training jobs do: what they hold is not
+  // a leak.
   variables["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0";
   variables["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1";
   variables["TSAN_OPTIONS"] = "halt_on_error=1";

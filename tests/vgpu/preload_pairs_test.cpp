@@ -79,6 +79,15 @@ Outcome run_split(const std::vector<std::string>& arguments, int parts = 4,
              under_braid(folder.write("policy.toml", split_policy(parts, numerics))));
 }
 
+INSTANTIATE_TEST_SUITE_P(UnusualCalls, PairTest,
+                         ::testing::Values(Case{"simulate", "own", "fp32", 2, false},
+                                           Case{"bad_call", "own", "fp32", 2, false},
+                                           Case{"init_retry", "own", "fp32", 2, false},
+                                           Case{"other_device", "own", "fp32", 2, false},
+                                           Case{"group_on_one_rank", "own", "fp32", 2, false},
+                                           Case{"group_two_streams", "own", "fp32", 2, false},
+                                           Case{"thread_between", "own", "fp32", 2, false}));
+
 TEST(PairCounts, CollectivesAreSplitAndStartEarlyOnBothStreamShapes) {
   for (const char* stream : {"own", "compute"}) {
     const Outcome outcome =

@@ -99,6 +99,7 @@ class Rank {
       CHECK(cudaStreamDestroy(side_));
       side_ = compute_;
     }
+    CHECK(cudaStreamCreateWithFlags(&third_, cudaStreamNonBlocking));
     CHECK(cudaEventCreateWithFlags(&ready_, cudaEventDisableTiming));
     CHECK(cudaEventCreateWithFlags(&reduced_, cudaEventDisableTiming));
     CHECK(cublasCreate(&blas_));
@@ -108,6 +109,7 @@ class Rank {
     product_ = allocate(kRows * kColumns);
     sum_ = allocate(kRows * kColumns);
     spare_ = allocate(kRows * kColumns);
+    CHECK(cudaMemset(spare_, 0, kRows * kColumns * element_));
     log_ = allocate(kRows * kColumns);
     CHECK(cudaHostAlloc(&host_, kRows * kInner * 4, 0));
   }
@@ -116,6 +118,13 @@ class Rank {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     if (options_.scenario == "nonblocking") {
       config.blocking = 0;
+    }
+    if (options_.scenario == "init_retry" && rank_ == ranks_ - 1) {
+      ncclConfig_t wrong = NCCL_CONFIG_INITIALIZER;
+      wrong.minCTAs = -5;
+      if (ncclCommInitRankConfig(comm, ranks_, id, rank_, &wrong) == ncclSuccess) {
+        std::_Exit(4);
+      }
     }
     ncclResult_t result = ncclCommInitRankConfig(comm, ranks_, id, rank_, &config);
     while (result == ncclInProgress) {
@@ -198,6 +207,46 @@ class Rank {
     }
   }
 
+  // A small collective that no GEMM feeds.
+  void reduce_spare(ncclComm_t comm, cudaStream_t stream) {
+    CHECK(ncclAllReduce(spare_, spare_, 64, ncclFloat32, ncclSum, comm, stream));
+  }
+
+  // The ways a program may leave the common path for a call; true when the step's collective is
+  // made.
+  bool reduce_specially(int step, ncclComm_t comm, void* output, int rows) {
+    const std::string& scenario = options_.scenario;
+    if (scenario == "simulate" && step % 5 == 4) {
+      ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
+      CHECK(ncclGroupStart());
+      reduce(comm, output, rows);
+      CHECK(ncclGroupSimulateEnd(&info));
+    } else if (scenario == "bad_call" && step == 1 && rank_ == 0) {
+      if (ncclAllReduce(product_, output, 16, static_cast<ncclDataType_t>(99), ncclSum, comm,
+                        side_) == ncclSuccess) {
+        std::_Exit(4);
+      }
+    } else if (scenario == "group_on_one_rank") {
+      const bool grouped = rank_ == 0;
+      CHECK(grouped ? ncclGroupStart() : ncclSuccess);
+      reduce(comm, output, rows);
+      reduce_spare(comm, side_);
+      CHECK(grouped ? ncclGroupEnd() : ncclSuccess);
+      return true;
+    } else if (scenario == "group_two_streams") {
+      // The group ties the streams together: the sum may be read on the other one.
+      CHECK(ncclGroupStart());
+      reduce(comm, output, rows);
+      reduce_spare(comm, third_);
+      CHECK(ncclGroupEnd());
+      CHECK(cudaMemcpyAsync(log_, output, rows * kColumns * element_, cudaMemcpyDeviceToDevice,
+                            third_));
+      CHECK(cudaStreamSynchronize(third_));
+      return true;
+    }
+    return false;
+  }
+
   void hand_over() {
     if (side_ != compute_) {
       CHECK(cudaEventRecord(ready_, compute_));
@@ -230,7 +279,17 @@ class Rank {
       // The collective's stream still reads the last sum when the product is ready.
       CHECK(cudaMemcpyAsync(log_, sum_, bytes, cudaMemcpyDeviceToDevice, side_));
     }
-    multiply(product_, rows);
+    if (scenario == "thread_between") {
+      // Another thread's work goes somewhere between the parts, and is over before the hand-over.
+      std::thread other([&] {
+        CHECK(cudaSetDevice(rank_));
+        CHECK(cudaMemcpyAsync(log_, sum_, bytes, cudaMemcpyDeviceToDevice, compute_));
+      });
+      multiply(product_, rows);
+      other.join();
+    } else {
+      multiply(product_, rows);
+    }
     if (scenario == "memset_between") {
       CHECK(cudaMemsetAsync(static_cast<char*>(product_) + bytes / 2, 0, bytes / 4, compute_));
     } else if (scenario == "gemm_between") {
@@ -245,21 +304,33 @@ class Rank {
     } else if (scenario == "in_place") {
       output = product_;
     }
-    hand_over();
+    if (scenario == "other_device") {
+      CHECK(cudaEventRecord(ready_, compute_));
+      CHECK(cudaSetDevice((rank_ + 1) % ranks_));
+      CHECK(cudaStreamWaitEvent(side_, ready_, 0));
+      CHECK(cudaSetDevice(rank_));
+    } else {
+      hand_over();
+    }
     if (scenario == "work_after_wait" && side_ != compute_) {
       // Between the wait and the collective: the product changes on the collective's own stream.
       CHECK(cudaMemsetAsync(product_, 0, bytes / 2, side_));
     }
     const bool skipped = scenario == "skipped" && step % 5 == 3;
-    if (!skipped) {
+    if (scenario == "other_device") {
+      CHECK(cudaSetDevice((rank_ + 1) % ranks_));
+    }
+    if (!skipped && !reduce_specially(step, comm, output, rows)) {
       reduce(comm, output, rows);
     }
+    CHECK(cudaSetDevice(rank_));
     if (scenario == "doubled" && step % 4 == 2) {
       reduce(comm, output, rows);
     }
     take_back();
     collect(output);
-    if (scenario == "prior_work") {
+    if (scenario == "prior_work" || scenario == "group_two_streams" ||
+        scenario == "thread_between") {
       collect(log_);
     }
   }
@@ -284,6 +355,7 @@ class Rank {
   uint64_t hash_ = 0xcbf29ce484222325ull;
   cudaStream_t compute_ = nullptr;
   cudaStream_t side_ = nullptr;
+  cudaStream_t third_ = nullptr;
   cudaEvent_t ready_ = nullptr;
   cudaEvent_t reduced_ = nullptr;
   cublasHandle_t blas_ = nullptr;

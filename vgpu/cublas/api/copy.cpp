@@ -85,7 +85,8 @@ cublasStatus_t submit(const Copy& copy) {
     }
     return Step::kDone;
   };
-  CUresult result = enqueue(copy.stream, std::move(work));
+  // Announced as a launch: profilers must see that work was enqueued.
+  CUresult result = launch(copy.stream, KernelShape{work.name}, std::move(work));
   const bool wait = copy.wait == Wait::kYes || (!to_device && pageable);
   if (result == CUDA_SUCCESS && wait) {
     result = synchronize(copy.stream);
