@@ -11,6 +11,7 @@
 
 #include "cli/command.hpp"
 #include "cli/messages.hpp"
+#include "config/closest_match.hpp"
 
 namespace braid::cli {
 namespace {
@@ -49,6 +50,24 @@ int dispatch(std::vector<std::string> arguments, Invocation* invocation, bool ha
                   " -- torchrun train.py");
     }
     registered.emplace_back(sub, command.get());
+  }
+  // CLI11 would only say that a subcommand is required.
+  if (!arguments.empty() && !arguments.front().starts_with('-')) {
+    std::vector<std::string> names;
+    for (const auto& command : commands) {
+      if (!command->hidden()) {
+        names.emplace_back(command->name());
+      }
+    }
+    const bool known = std::any_of(commands.begin(), commands.end(), [&](const auto& command) {
+      return arguments.front() == command->name();
+    });
+    if (!known) {
+      print_error(fmt::format("there is no command '{}'{}; expected {}", arguments.front(),
+                              config::suggestion(arguments.front(), names),
+                              config::join_or(names)));
+      return kExitUsage;
+    }
   }
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back

@@ -99,7 +99,7 @@ class JobCommand : public Command {
     const auto end = run_job(*job, invocation.installation, base, process_options);
     if (!end) {
       print_error(end.error());
-      return kExitFailed;
+      return kExitUsage;  // nothing ran
     }
     if (!end->text.empty()) {
       print_note(end->text);

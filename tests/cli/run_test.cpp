@@ -17,6 +17,9 @@ TEST_F(RunCommand, EndsWithTheJobsStatus) {
 
 TEST_F(RunCommand, BadUsageIsTwo) {
   EXPECT_TRUE(ended_with(braid_.run(""), 2, "subcommand"));
+  EXPECT_TRUE(
+      ended_with(braid_.run("compara"), 2, "no command 'compara' (did you mean 'compare'?)"));
+  EXPECT_TRUE(ended_with(braid_.run("run -- /dev/null"), 2, "/dev/null"));
   EXPECT_TRUE(ended_with(braid_.run("run"), 2, "after --"));
   EXPECT_TRUE(ended_with(braid_.run("run --"), 2, "after --"));
   EXPECT_TRUE(ended_with(braid_.run("run --no-such-option -- true"), 2, "--no-such-option"));
