@@ -96,7 +96,7 @@ BoxModel load_box(const config::Policy& policy) {
   return box;
 }
 
-std::optional<NetworkModel> model_communicator(const BoxModel& box,
+std::optional<NetworkModel> model_communicator(const config::Policy& policy, const BoxModel& box,
                                                const std::vector<std::string>& bus_ids) {
   NetworkModel network;
   for (const std::string& bus_id : bus_ids) {
@@ -119,6 +119,11 @@ std::optional<NetworkModel> model_communicator(const BoxModel& box,
     return std::nullopt;
   }
   network.plan = std::move(*plan);
+  // braid's own tuner acts on this policy; another one answers for itself.
+  const char* tuner = std::getenv("NCCL_TUNER_PLUGIN");
+  if (tuner != nullptr && std::string(tuner).find("braid") != std::string::npos) {
+    network.plan.tuner_rules = policy.tuner_rules;
+  }
   return network;
 }
 
@@ -138,7 +143,7 @@ std::variant<std::vector<uint64_t>, Refusal> choose_boundaries(
   }
   const auto [it, inserted] = box->communicators.try_emplace(bus_ids);
   if (inserted) {
-    it->second = model_communicator(*box, bus_ids);
+    it->second = model_communicator(policy, *box, bus_ids);
   }
   if (!it->second) {
     return Refusal::kNoModel;

@@ -56,6 +56,9 @@ struct StockPlan {
   /// = disabled. Only AllReduce, AllGather, ReduceScatter, Broadcast, Reduce rows are used.
   std::array<std::array<std::array<double, kProtocols>, kAlgorithms>, config::kCollectiveCount>
       latency_us{}, bandwidth_gbps{};
+  /// What a tuner plugin answers, where one is loaded: the first rule that matches leaves only the
+  /// entry it names (or the cheapest of those it leaves open). Empty: stock.
+  std::vector<config::TunerRule> tuner_rules;
 };
 
 /// Most GPUs of one communicator that plan_stock takes: NCCL's largest single host has 16.

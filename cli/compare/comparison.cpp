@@ -196,8 +196,13 @@ class Runner {
       progress_.step(fmt::format("arm {}: {}", arm.arm.name,
                                  request_.predicted() ? "predicting" : "evaluating"));
       if (request_.predicted()) {
-        auto forecast = forecast_arm(arm.trace, *request_.stock_job.topology, *request_.gpu,
-                                     request_.simulation);
+        // NCCL's choice is not in a trace: the replay makes it again, with the tuner the arm had.
+        model::SimulationOptions simulation = request_.simulation;
+        if (arm.arm.kind == Arm::Kind::kBraid && request_.braid_job.policy) {
+          simulation.tuner_rules = request_.braid_job.policy->tuner_rules;
+        }
+        auto forecast =
+            forecast_arm(arm.trace, *request_.stock_job.topology, *request_.gpu, simulation);
         if (!forecast) {
           const Error error{"arm " + arm.arm.name, forecast.error().text()};
           if (arm.arm.kind != Arm::Kind::kSettings) {

@@ -316,16 +316,17 @@ bool Coordinator::handle(Connection& connection, const Message& message) {
       }
       if (!meeting.judged) {
         // The real init has returned on one rank, so all ranks have entered it, and every rank with
-        // braid checks in before: who is missing runs without braid.
+        // braid checks in before: who is missing runs without braid. Any other result tells nothing
+        // of the ranks that are still on their way.
         meeting.judged = true;
-        // Any other result tells nothing of the ranks that are still on their way.
         meeting.verdict = returned->result == ncclSuccess
                               ? judge(meeting.check_ins, meeting.check_ins[connection.rank].n_ranks,
                                       own_process_digest())
                               : stock(Refusal::kNotAgreed, "the init did not succeed on rank " +
                                                                std::to_string(connection.rank));
+        announce_verdict(meeting, connection.token);
       }
-      return send_message(connection.descriptor, MessageType::kVerdict, encode(meeting.verdict));
+      return true;
     }
     case MessageType::kLeaseRequest: {
       const auto request = decode_lease_request(message.body);
@@ -333,6 +334,15 @@ bool Coordinator::handle(Connection& connection, const Message& message) {
     }
     default:
       return false;
+  }
+}
+
+void Coordinator::announce_verdict(const Meeting& meeting, const Token& token) {
+  // To all at once: a rank that hears "fail" may end this process before the others have asked.
+  for (const auto& connection : connections_) {
+    if (connection->checked_in && connection->token == token) {
+      send_message(connection->descriptor, MessageType::kVerdict, encode(meeting.verdict));
+    }
   }
 }
 

@@ -68,6 +68,7 @@ class Coordinator {
   void accept_connection();
   bool read_from(Connection& connection);  // false: the peer is gone or not one of ours
   void drop(size_t index);
+  void announce_verdict(const Meeting& meeting, const Token& token);
   void trim_ranges(Meeting& meeting, const Token& token);
   bool handle(Connection& connection, const Message& message);
   bool answer_lease(Connection& connection, uint64_t from);

@@ -80,13 +80,14 @@ Verdict Member::hear_verdict(ncclResult_t init_result) {
   if (descriptor_ < 0) {
     return no_side_channel("no connection to the coordinator");
   }
+  // The verdict may be there already: it is announced to all ranks at once. Then the report is not
+  // needed, and the coordinator perhaps gone.
   const InitReturned returned{static_cast<int32_t>(init_result)};
-  if (send_message(descriptor_, MessageType::kInitReturned, encode(returned))) {
-    const std::optional<Message> answer = receive_message(descriptor_);
-    if (answer && answer->type == MessageType::kVerdict) {
-      if (const auto verdict = decode_verdict(answer->body)) {
-        return *verdict;
-      }
+  send_message(descriptor_, MessageType::kInitReturned, encode(returned));
+  const std::optional<Message> answer = receive_message(descriptor_);
+  if (answer && answer->type == MessageType::kVerdict) {
+    if (const auto verdict = decode_verdict(answer->body)) {
+      return *verdict;
     }
   }
   disconnect();

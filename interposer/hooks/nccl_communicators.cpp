@@ -183,7 +183,7 @@ ncclResult_t init_rank(ncclComm_t* comm, int n_ranks, const ncclUniqueId& id, in
   if (verdict.kind == VerdictKind::kFail || policy_error()) {
     destroy_real(*comm);
     *comm = nullptr;
-    return fail_with(verdict.reason.empty() ? policy_error()->text() : verdict.reason);
+    return fail_with(verdict.kind == VerdictKind::kFail ? verdict.reason : policy_error()->text());
   }
   if (verdict.kind == VerdictKind::kActive) {
     state->bus_ids = verdict.bus_ids;

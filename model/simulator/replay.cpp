@@ -92,6 +92,7 @@ Result<Replay> Replay::prepare(const trace::Trace& trace, const Topology& topolo
       if (!plan) {
         return tl::unexpected(plan.error());
       }
+      plan->tuner_rules = options.tuner_rules;
       it = known.emplace(gpus, std::move(*plan)).first;
     }
     replay.plans_.push_back(it->second);

@@ -82,6 +82,42 @@ int spread_over(Collective collective, uint64_t bytes, int n_ranks, int protocol
   return static_cast<int>(std::min(all, divide_up(cells, cells_a_channel)));
 }
 
+// As the tuner plugin does it: the cheapest usable entry among those the rule leaves open wins, and
+// a rule that names nothing usable changes nothing.
+void apply_tuner_rules(const StockPlan& plan, Collective collective, uint64_t bytes,
+                       CostTable* table) {
+  const auto rule = std::find_if(
+      plan.tuner_rules.begin(), plan.tuner_rules.end(), [&](const config::TunerRule& candidate) {
+        return (!candidate.collective || *candidate.collective == collective) &&
+               candidate.bytes.contains(bytes) &&
+               candidate.ranks.contains(static_cast<uint64_t>(plan.n_ranks)) &&
+               candidate.nodes.contains(1);
+      });
+  if (rule == plan.tuner_rules.end()) {
+    return;
+  }
+  float* best = nullptr;
+  for (int a = 0; a < kAlgorithms; ++a) {
+    for (int p = 0; p < kProtocols; ++p) {
+      float& entry = (*table)[a][p];
+      const bool named =
+          (rule->algorithm == config::Algorithm::kAuto || static_cast<int>(rule->algorithm) == a) &&
+          (rule->protocol == config::Protocol::kAuto || static_cast<int>(rule->protocol) == p);
+      if (named && entry >= 0 && (best == nullptr || entry < *best)) {
+        best = &entry;
+      }
+    }
+  }
+  if (best == nullptr) {
+    return;
+  }
+  const float kept = *best;
+  for (auto& row : *table) {
+    row.fill(-1.0f);
+  }
+  *best = kept;
+}
+
 }  // namespace
 
 CostTable cost_table(const StockPlan& plan, Collective collective, uint64_t bytes,
@@ -112,6 +148,7 @@ CostTable cost_table(const StockPlan& plan, Collective collective, uint64_t byte
                                        static_cast<double>(bytes) / (1000 * bandwidth));
     }
   }
+  apply_tuner_rules(plan, collective, bytes, &table);
   return table;
 }
 
