@@ -71,6 +71,27 @@ TEST(Choice, MatchesCompleteRunsOfNccl) {
   }
 }
 
+TEST(Choice, ATunersRulesLeaveTheEntryTheyName) {
+  auto plan = plan_box(hopper_pairs());
+  const uint64_t bytes = 256 << 10;
+  const auto stock = cost_table(plan, Collective::kAllReduce, bytes);
+  config::TunerRule rule;
+  rule.collective = Collective::kAllReduce;
+  rule.algorithm = config::Algorithm::kTree;
+  plan.tuner_rules = {rule};
+  const auto choice =
+      choose(plan, cost_table(plan, Collective::kAllReduce, bytes), Collective::kAllReduce, bytes);
+  EXPECT_EQ(choice.algorithm, kTree);
+  EXPECT_EQ(choice.protocol, kSimple) << "the cheaper of the two that Tree has here";
+  EXPECT_FLOAT_EQ(static_cast<float>(choice.time_us), stock[kTree][kSimple]);
+  // An entry NCCL has ruled out is never taken, and a rule for other sizes changes nothing.
+  plan.tuner_rules[0].protocol = config::Protocol::kLl128;
+  EXPECT_EQ(cost_table(plan, Collective::kAllReduce, bytes), stock);
+  plan.tuner_rules[0].protocol = config::Protocol::kLl;
+  plan.tuner_rules[0].bytes.low = bytes + 1;
+  EXPECT_EQ(cost_table(plan, Collective::kAllReduce, bytes), stock);
+}
+
 TEST(Choice, OnlyRingForOtherCollectives) {
   const auto plan = plan_box({});
   for (const auto collective : {Collective::kAllGather, Collective::kReduceScatter,
