@@ -136,7 +136,7 @@ const std::vector<Row>& rows() {
          return parse_word(text, kWords, e.on_error);
        }},
       {{"BRAID_METRICS", "path of a file", "none",
-        "Prometheus text file, rewritten while the job runs."},
+        "Prometheus text file; .rankN or the process id goes before its .prom suffix."},
        [](Environment& e, const std::string& text) {
          e.metrics_path = text;
          return Status{};

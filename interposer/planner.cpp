@@ -3,6 +3,7 @@
 #include <nccl.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "interposer/automatic_parts.hpp"
@@ -27,8 +28,25 @@ bool is_integer(uint32_t type) {
   }
 }
 
-bool is_all_reduce(const Signature& signature) {
-  return signature.function == static_cast<uint32_t>(model::trace::CollectiveFunction::kAllReduce);
+// The policy's name for a collective; none for those it does not name.
+std::optional<config::Collective> collective_of(const Signature& signature) {
+  using Function = model::trace::CollectiveFunction;
+  switch (static_cast<Function>(signature.function)) {
+    case Function::kAllReduce:
+      return config::Collective::kAllReduce;
+    case Function::kAllGather:
+      return config::Collective::kAllGather;
+    case Function::kReduceScatter:
+      return config::Collective::kReduceScatter;
+    case Function::kBroadcast:
+      return config::Collective::kBroadcast;
+    case Function::kReduce:
+      return config::Collective::kReduce;
+    case Function::kAllToAll:
+      return config::Collective::kAllToAll;
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -79,14 +97,26 @@ std::variant<PlanEntry, Refusal> plan_collective(const config::Policy& policy,
   if (signature.op == kUserOp) {
     return Refusal::kUserReduction;
   }
-  const uint64_t bytes = signature.count * bytes_of(static_cast<ncclDataType_t>(signature.type));
+  // nccl-tests' size: the whole tensor, which AllGather and ReduceScatter name by one rank's share.
+  using Function = model::trace::CollectiveFunction;
+  const auto function = static_cast<Function>(signature.function);
+  const bool by_share = function == Function::kAllGather || function == Function::kReduceScatter;
+  const uint64_t bytes = signature.count * bytes_of(static_cast<ncclDataType_t>(signature.type)) *
+                         (by_share ? static_cast<uint64_t>(state.n_ranks) : 1);
+  const std::optional<config::Collective> collective = collective_of(signature);
   const config::Rule* rule =
-      is_all_reduce(signature) && bytes > 0
-          ? config::find_rule(policy, config::Collective::kAllReduce, dtype_name(signature.type),
-                              bytes, static_cast<uint64_t>(state.n_ranks), state.name)
+      collective && bytes > 0 && state.n_ranks > 1
+          ? config::find_rule(policy, *collective, dtype_name(signature.type), bytes,
+                              static_cast<uint64_t>(state.n_ranks), state.name)
           : nullptr;
-  if (rule == nullptr || rule->strategy != config::Strategy::kDecompose || state.n_ranks < 2) {
+  const bool asks_for_stock =
+      rule != nullptr && rule->strategy == config::Strategy::kSerial && rule->scheme == "stock";
+  if (rule == nullptr || asks_for_stock) {
     return Refusal::kNoRule;
+  }
+  if (*collective != config::Collective::kAllReduce ||
+      rule->strategy != config::Strategy::kDecompose || rule->scheme != "stock") {
+    return Refusal::kNotCarriedOut;
   }
   if (policy.numerics == config::Numerics::kExact && !is_cut_exact(signature, state.n_ranks)) {
     return Refusal::kNumerics;

@@ -18,6 +18,8 @@ constexpr Row kRows[] = {
     {"child_communicator", "the communicator was split or shrunk from another"},
     {"one_hardware_queue", "CUDA_DEVICE_MAX_CONNECTIONS=1 defeats an early start"},
     {"no_rule", "no rule of the policy matches"},
+    {"not_carried_out",
+     "the rule asks for a strategy, scheme or collective this version does not rewrite"},
     {"numerics", "the numerics class does not allow another order of sums"},
     {"user_reduction", "the reduction was made by the program"},
     {"no_pair", "no GEMM that feeds the collective has been learned"},

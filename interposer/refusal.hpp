@@ -20,6 +20,7 @@ enum class Refusal : uint8_t {
   kOneHardwareQueue,   // CUDA_DEVICE_MAX_CONNECTIONS=1 defeats early parts
   // The call is made once, as it stands.
   kNoRule,         // no rule of the policy matches
+  kNotCarriedOut,  // a rule asks for what this version cannot do
   kNumerics,       // the numerics class forbids it
   kUserReduction,  // a reduction made by the program
   kNoPair,         // no GEMM that feeds it has been learned

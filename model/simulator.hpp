@@ -23,7 +23,7 @@ struct ModelFactors {
 };
 
 struct SimulationOptions {
-  NcclSettings nccl;        // settings the trace's own are merged into (these win)
+  NcclSettings nccl;  // settings the trace's own are merged into (these win)
   std::vector<config::TunerRule> tuner_rules;  // of the tuner plugin the job ran with
   int hardware_queues = 0;  // 0: from the trace's CUDA_DEVICE_MAX_CONNECTIONS, else 8
   ModelFactors factors;

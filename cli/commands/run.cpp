@@ -175,7 +175,8 @@ class RunCommand : public JobCommand {
         ->type_name("FILE");
     app.add_flag("--frozen", request_.frozen, "Carry out the policy as it stands; learn nothing");
     app.add_option("--plan-out", request_.plan_out,
-                   "Write the final plan: a policy to run again with --frozen, bit for bit")
+                   "Write the final plan: a policy whose runs under --frozen give the same bits as "
+                   "each other")
         ->type_name("FILE");
     app.add_option("--mode", mode_, "off: exactly stock; observe: record only; auto (default)")
         ->check(CLI::IsMember({"off", "observe", "auto"}))

@@ -75,6 +75,10 @@ TEST(Planner, DecidesByRuleNumericsAndPair) {
   const config::Policy exact = policy_of(std::string("numerics = \"exact\"\n") + kSplitFour);
   EXPECT_EQ(std::get<Refusal>(plan_collective(exact, state, all_reduce(128 * 64), &shape)),
             Refusal::kNumerics);
+  const config::Policy fused =
+      policy_of("[[rule]]\ncollective = \"allreduce\"\nstrategy = \"fused\"\n");
+  EXPECT_EQ(std::get<Refusal>(plan_collective(fused, state, all_reduce(128 * 64), &shape)),
+            Refusal::kNotCarriedOut);
   state.n_ranks = 2;
   EXPECT_TRUE(std::holds_alternative<PlanEntry>(
       plan_collective(exact, state, all_reduce(128 * 64), &shape)));
