@@ -222,8 +222,7 @@ class Rank {
       reduce(comm, output, rows);
       CHECK(ncclGroupSimulateEnd(&info));
     } else if (scenario == "bad_call" && step == 1 && rank_ == 0) {
-      if (ncclAllReduce(product_, output, 16, static_cast<ncclDataType_t>(99), ncclSum, comm,
-                        side_) == ncclSuccess) {
+      if (ncclBroadcast(product_, output, 16, ncclFloat32, 99, comm, side_) == ncclSuccess) {
         std::_Exit(4);
       }
     } else if (scenario == "group_on_one_rank") {
