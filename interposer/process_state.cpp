@@ -76,8 +76,6 @@ bool is_active() {
   return phase == Phase::kActive;
 }
 
-void deactivate() { g_phase.store(Phase::kPassThrough); }
-
 ThreadState& thread_state() { return t_state; }
 
 uint32_t thread_number() {

@@ -10,9 +10,6 @@ namespace braid::interposer {
 /// and once the process is ending: every hook then only forwards.
 bool is_active();
 
-/// Turns every hook into a plain forward for the rest of the process's life.
-void deactivate();
-
 /// Runs the lazy start once: reads the environment, installs the fork and exit handlers. Called by
 /// the hooks, never by a constructor.
 void start_once();

@@ -66,31 +66,18 @@ CUevent event_covering(const SplitGemm& gemm, uint64_t end) {
   return gemm.events.back();
 }
 
-// Waits and joins go through here so that they reach the trace as well.
-bool wait_for(CUstream stream, CUevent event) {
-  record_wait(stream, event);
-  RealCallGuard guard;
-  return driver_api()->stream_wait_event(stream, event, 0) == CUDA_SUCCESS;
-}
-
-bool record_event(CUstream stream, CUevent event) {
-  record_event_record(stream, event);
-  RealCallGuard guard;
-  return driver_api()->event_record(event, stream) == CUDA_SUCCESS;
-}
-
 ncclResult_t make_parts_early(CommunicatorState& state, const CollectiveCall& call,
                               const PlanEntry& plan, const EarlyStart& start, CUstream side,
                               CUevent join) {
   // What the collective's stream had waited for, but for the GEMM. Where the GEMM's own stream is
   // the caller's, the events of its parts stand for that.
   if (!BRAID_MUTATE_SKIP_PRIOR_WORK && start.before_wait != nullptr &&
-      !wait_for(side, start.before_wait)) {
+      !enqueue_wait(side, start.before_wait)) {
     return make_parts_in_order(state, call, plan, 0);
   }
   ncclResult_t result = ncclSuccess;
   for (uint32_t part = 0; part < plan.parts() && result == ncclSuccess; ++part) {
-    if (!wait_for(side, event_covering(*start.gemm, plan.boundaries[part + 1]))) {
+    if (!enqueue_wait(side, event_covering(*start.gemm, plan.boundaries[part + 1]))) {
       // The agreed calls are made all the same: the other ranks make theirs.
       result = make_parts_in_order(state, call, plan, part);
       break;
@@ -102,7 +89,7 @@ ncclResult_t make_parts_early(CommunicatorState& state, const CollectiveCall& ca
     return result;
   }
   // Joined also after a failure: nothing of ours may run past the caller's next call.
-  const bool joined = record_event(side, join) && wait_for(call.stream, join);
+  const bool joined = enqueue_event_record(side, join) && enqueue_wait(call.stream, join);
   return result == ncclSuccess && !joined ? ncclUnhandledCudaError : result;
 }
 

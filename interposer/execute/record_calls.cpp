@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "interposer/driver_api.hpp"
 #include "interposer/process_state.hpp"
 #include "interposer/recorder.hpp"
 #include "interposer/stream_ledger.hpp"
@@ -86,6 +87,20 @@ void record_wait(CUstream stream, CUevent event) {
   const StreamIdentity on = ledger.identify(stream);
   Recorder::instance().record(on.device, trace::RecordType::kStreamWait, trace::kIssuedByBraid,
                               on.id, trace::Event{identity.event, identity.recording});
+}
+
+bool enqueue_event_record(CUstream stream, CUevent event) {
+  record_event_record(stream, event);
+  const DriverApi* driver = driver_api();
+  RealCallGuard guard;
+  return driver != nullptr && driver->event_record(event, stream) == CUDA_SUCCESS;
+}
+
+bool enqueue_wait(CUstream stream, CUevent event) {
+  record_wait(stream, event);
+  const DriverApi* driver = driver_api();
+  RealCallGuard guard;
+  return driver != nullptr && driver->stream_wait_event(stream, event, 0) == CUDA_SUCCESS;
 }
 
 RewriteCounts rewrite_counts() {

@@ -24,6 +24,11 @@ void record_rewrite(const CommunicatorState& state, const PlanEntry& plan, bool 
 void record_event_record(CUstream stream, CUevent event);
 void record_wait(CUstream stream, CUevent event);
 
+/// The same, and the call itself: every wait and join of ours is made here, so that all of them
+/// reach the ledger and the trace. False when the driver refuses.
+bool enqueue_event_record(CUstream stream, CUevent event);
+bool enqueue_wait(CUstream stream, CUevent event);
+
 /// Calls rewritten so far in this process, for the summary.
 struct RewriteCounts {
   uint64_t split = 0;       // made in parts

@@ -105,9 +105,9 @@ class GroupStreams {
     for (CUstream waited : streams_) {
       const int device = StreamLedger::instance().identify(waited).device;
       CUevent event = EventPool::acquire(device, waited);
-      bool tied = event != nullptr && record(waited, event);
+      bool tied = event != nullptr && enqueue_event_record(waited, event);
       for (CUstream waiting : streams_) {
-        tied = tied && (waiting == waited || wait(waiting, event));
+        tied = tied && (waiting == waited || enqueue_wait(waiting, event));
       }
       EventPool::release(device, event);
       if (!tied) {
@@ -123,17 +123,6 @@ class GroupStreams {
       streams_.push_back(stream);
     }
   }
-  static bool record(CUstream stream, CUevent event) {
-    record_event_record(stream, event);
-    RealCallGuard guard;
-    return driver_api() != nullptr && driver_api()->event_record(event, stream) == CUDA_SUCCESS;
-  }
-  static bool wait(CUstream stream, CUevent event) {
-    record_wait(stream, event);
-    RealCallGuard guard;
-    return driver_api()->stream_wait_event(stream, event, 0) == CUDA_SUCCESS;
-  }
-
   std::vector<CUstream> streams_;
 };
 
