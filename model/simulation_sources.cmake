@@ -6,7 +6,7 @@ file(READ "${BRAID_GPU_TABLE}" BRAID_GPU_TABLE_TEXT)
 configure_file("${CMAKE_CURRENT_LIST_DIR}/gpu_table.hpp.in"
                "${PROJECT_BINARY_DIR}/generated/model/gpu_table.hpp" @ONLY)
 
-set(BRAID_SIMULATION_SOURCES
+list(APPEND BRAID_MODEL_SOURCES
   closed_form.cpp
   cost/communication.cpp
   cost/gemm.cpp

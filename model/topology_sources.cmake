@@ -1,4 +1,4 @@
-set(BRAID_TOPOLOGY_SOURCES
+list(APPEND BRAID_MODEL_SOURCES
   bus_id.cpp
   capacities.cpp
   link_graph.cpp
